@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use disk::Op;
 
-/// One I/O that came to a device.
+/// One I/O to a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Access {
     /// When it came, nanoseconds since some instant of its trace.

@@ -9,17 +9,17 @@ use crate::analysis::{Analysis, BLOCK, LEAF};
 use crate::curve::Curve;
 use crate::shards::Shards;
 
-/// Points of percent below the most at which a cache is as good as one of any size.
+/// Percentage points: a cache whose hits are at most this much below those of one of any size counts as equally good.
 pub const NEAR_POINTS: f64 = 2.0;
 /// Hits below which no cache pays, percent: with one I/O in five it makes the average I/O at most a quarter faster.
 const LEAST_PERCENT: f64 = 20.0;
-/// The part of all that is touched from which on a cache holds nearly everything.
+/// Share of all touched data from which on a cache holds nearly everything.
 const NEARLY_ALL: f64 = 0.8;
-/// The part of all that is touched with which a cache pays in any size if it hits half of what is hit at all, and goes on to bring more
-/// until it is so large a part.
+/// A cache pays in any size if half of the possible hits need at most the share `SMALL` of all touched data, and larger caches bring more hits
+/// up to at least the share `LARGE`.
 const SMALL: f64 = 0.25;
 const LARGE: f64 = 0.5;
-/// The smallest cache that is told of, bytes.
+/// The smallest cache that is shown, bytes.
 const SMALLEST: f64 = (1u64 << 20) as f64;
 /// Steps of a doubling in which the curve is drawn.
 const FINE: u32 = 16;
@@ -27,13 +27,13 @@ const FINE: u32 = 16;
 const LVM_CACHE_MIB: u64 = 128;
 const MIB: u64 = 1 << 20;
 
-/// Tells whether a cache pays.
+/// The answer to whether a cache pays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// There is a size from which on no doubling brings two points more.
     Pays,
-    /// A small one hits much, and each doubling brings two points more and more, up to one that holds nearly all.
+    /// A small cache hits much, and each doubling brings two points or more, up to a cache that holds a large part of the data.
     EachDoubling,
     /// It hits in proportion to its size, or nothing until it holds nearly all: there is no size at which it stops paying.
     OnlyWhole,
@@ -59,11 +59,11 @@ pub struct ChunkPoint {
     pub chunk_bytes: u64,
     /// Hits of the cache with such chunks, percent.
     pub percent: f64,
-    /// Data that it copies in when each miss brings in its chunk, but for writes of a whole one, bytes.
+    /// Data that it copies in if each miss brings in its chunk, except for writes of a whole chunk, bytes.
     pub copied_bytes: f64,
 }
 
-/// Advice on a cache before the device.
+/// Advice on a cache in front of the device.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CacheAdvice {
     /// A chunk, bytes.
@@ -75,7 +75,7 @@ pub struct CacheAdvice {
     /// The same in small steps, to be drawn.
     #[serde(skip)]
     pub fine: Vec<Point>,
-    /// The touches that the verdict is of: `reads`, or `writes` where hardly anything is read.
+    /// The touches that decide the verdict: `reads`, or `writes` where hardly anything is read.
     pub decided_by: &'static str,
     /// The most that a cache of any size hits of them, percent: all but the first touch of each chunk.
     pub most_percent: f64,
@@ -89,7 +89,7 @@ pub struct CacheAdvice {
     pub verdict: Verdict,
     /// The same size with other chunks.
     pub chunks: Vec<ChunkPoint>,
-    /// The one with the least to copy among those that hit as much but for two points.
+    /// The chunk size that copies least among those whose hits are within two points of the best.
     pub best_chunk_bytes: u64,
 }
 
@@ -100,15 +100,16 @@ pub struct BlockMapAdvice {
     pub logical_bytes: u64,
     /// Leaf pages of the block map that the trace touches; each maps 812 blocks.
     pub touched_pages: f64,
-    /// The block map cache that misses as little as one of any size, but for two I/Os of a hundred, in MiB as lvm takes it.
+    /// The smallest block map cache with which at most two I/Os in a hundred more miss than with one of any size, in MiB as lvm takes it.
     pub cache_mib: u64,
     /// The cache that holds the leaf pages of the whole logical size, MiB.
     pub whole_cache_mib: u64,
-    /// Looks into the block map, one for each block of 4 KiB, that lvm's default of 128 MiB misses, percent; each costs a read, and a write of a page.
+    /// Lookups in the block map, one for each block of 4 KiB, that miss lvm's default cache of 128 MiB, percent; each costs a read, and a write of
+    /// a page.
     pub default_misses_percent: f64,
-    /// Looks that any cache misses, percent: the first one at each page.
+    /// Lookups that miss any cache, percent: the first one in each page.
     pub least_misses_percent: f64,
-    /// Written data, each block once: the space that they take where nothing is saved, bytes.
+    /// Written data, each block once: the space that it takes where nothing is saved, bytes.
     pub written_bytes: f64,
     /// The share of the writes that are not whole blocks of 4 KiB, percent: VDO reads before each; `null` without writes.
     pub unaligned_writes_percent: Option<f64>,
@@ -124,7 +125,7 @@ pub struct Advice {
 }
 
 impl Advice {
-    /// Draws conclusions, for the first chunk size of the analysis and beside it the others.
+    /// Draws conclusions, for the first chunk size of the analysis; the others are compared with it.
     pub fn of(analysis: &Analysis) -> Self {
         Self { cache: cache(analysis), vdo: vdo(analysis) }
     }
@@ -169,7 +170,7 @@ fn cache(analysis: &Analysis) -> Option<CacheAdvice> {
     })
 }
 
-/// The smallest cache that is told of: what holds fewer chunks than one of the sample stands for is told by chance alone.
+/// Returns the smallest cache that is shown: for a cache of fewer chunks than one chunk of the sample stands for, the hits are mere chance.
 fn least(chunk: u64, shards: &Shards) -> f64 {
     SMALLEST.max(chunk as f64 / shards.rate())
 }
@@ -178,7 +179,7 @@ fn hits(curve: &Curve, bytes: f64, chunk: u64) -> Option<f64> {
     curve.hits_percent((bytes / chunk as f64).floor())
 }
 
-/// Sizes that double in so many steps, up to one that holds all.
+/// Returns the curve at sizes that double in `steps` steps, up to a size that holds everything.
 fn points(curves: &[Curve; 2], chunk: u64, sizes: Range<f64>, steps: u32) -> Vec<Point> {
     let first = sizes.start;
     let doublings = (sizes.end / first).log2().ceil().max(0.0) as u32;
@@ -193,7 +194,7 @@ fn points(curves: &[Curve; 2], chunk: u64, sizes: Range<f64>, steps: u32) -> Vec
 }
 
 fn chunk_point((chunk, shards): &(u64, Shards), which: usize, bytes: f64) -> Option<ChunkPoint> {
-    // Of larger ones it would hold none.
+    // It could not hold a single chunk of this size.
     if *chunk as f64 > bytes {
         return None;
     }
@@ -211,7 +212,7 @@ fn vdo(analysis: &Analysis) -> BlockMapAdvice {
     let looks = reads.with(&writes);
     let most = looks.most_percent().unwrap_or(0.0);
     let misses = |pages: f64| 100.0 - looks.hits_percent(pages).unwrap_or(0.0);
-    // Two I/Os of a hundred: each looks once for each of its blocks, and misses a page once at most.
+    // Two I/Os in a hundred, converted to lookups: an I/O looks up each of its blocks, but misses a page at most once.
     let near =
         NEAR_POINTS * analysis.leaf_visits() as f64 / leaves.touches().iter().sum::<u64>() as f64;
     let wanted = looks.chunks_for(most - near).unwrap_or(1.0);

@@ -7,9 +7,9 @@ use crate::access::Access;
 use crate::pattern::Pattern;
 use crate::shards::{Shards, Touch};
 
-/// Windows of time that the working set is told of.
+/// Most windows of time for which the working set is shown.
 pub const MOST_WINDOWS: u16 = 60;
-/// Chunks that are followed at most, of each size: the curve is then within some hundredths of a point of the whole one.
+/// Most chunks that are followed, of each size: the curve is then within some hundredths of a point of the one without sampling.
 const MOST_FOLLOWED: usize = 1 << 18;
 /// The unit in which touched and written data are counted: a block of VDO.
 pub(crate) const BLOCK: u64 = reduce::BLOCK as u64;
@@ -43,7 +43,7 @@ pub struct Analysis {
 }
 
 impl Analysis {
-    /// Begins with chunk sizes in bytes (whole blocks of 4 KiB) and the times of the first and the last I/O.
+    /// Creates an analysis for chunk sizes in bytes (whole blocks of 4 KiB), given the times of the first and the last I/O.
     pub fn new(chunk_sizes: &[u64], (first_ns, last_ns): (u64, u64)) -> Self {
         let shards = || Shards::new(MOST_FOLLOWED);
         Self {
@@ -95,8 +95,8 @@ impl Analysis {
         Touched { bytes, read_bytes, written_bytes, first_writes_percent }
     }
 
-    /// Returns the working set over time: the length of a window in nanoseconds, and of each the bytes that were touched in it and those
-    /// of them that were for the first time.
+    /// Returns the working set over time: the length of a window in nanoseconds, and for each window the bytes that were touched in it, and
+    /// the part of them touched for the first time.
     pub fn working_set(&self) -> (u64, Vec<(f64, f64)>) {
         let bytes = |(all, new)| (all * BLOCK as f64, new * BLOCK as f64);
         (self.window_ns, self.blocks.windows().map(bytes).collect())
@@ -107,19 +107,19 @@ impl Analysis {
         &self.chunks
     }
 
-    /// Returns how many leaf pages all I/Os came to: one that came to two is there twice.
+    /// Returns the number of leaf pages that I/Os touched, summed over all I/Os.
     pub(crate) fn leaf_visits(&self) -> u64 {
         self.leaf_visits
     }
 
-    /// Returns the leaf pages of VDO's block map that it touches, by the looks into them.
+    /// Returns the leaf pages of VDO's block map, as touched by the lookups in them.
     pub fn leaves(&self) -> &Shards {
         &self.leaves
     }
 }
 
-/// Touches the chunks of an I/O. One that goes on in the chunk where the I/O before it ended touches that chunk no second time: what a stream
-/// passes once no cache has to keep.
+/// Touches the chunks of an I/O. An I/O that continues a stream inside a chunk does not touch that chunk a second time: a cache need not
+/// keep data that a stream passes once.
 fn touch(shards: &mut Shards, bytes: u64, access: &Access, goes_on: bool) {
     let mut chunks = access.chunks(bytes);
     if goes_on && !access.offset.is_multiple_of(bytes) {

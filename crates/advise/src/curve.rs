@@ -32,7 +32,7 @@ fn first_of(part: usize) -> u64 {
 }
 
 impl Curve {
-    /// Counts a touch that stands for `weight` ones, with so many other chunks since the last touch of its chunk.
+    /// Counts a touch that stands for `weight` touches; `distance` other chunks were touched since the last touch of its chunk.
     pub(crate) fn add(&mut self, distance: u64, weight: f64) {
         let part = part(distance);
         if self.counted.len() <= part {
@@ -47,12 +47,12 @@ impl Curve {
         Self { counted, touches: self.touches * scale }
     }
 
-    /// Returns the curve of so many touches; those that are counted in no distance are misses at any size.
+    /// Returns the curve with `touches` as the number of all touches; those without a distance are misses at any size.
     pub(crate) fn with_touches(self, touches: f64) -> Self {
         Self { touches, ..self }
     }
 
-    /// Returns the curve of the touches of both.
+    /// Returns the curve of the touches of both curves.
     pub fn with(&self, other: &Self) -> Self {
         let mut both = self.clone();
         both.touches += other.touches;
@@ -61,7 +61,7 @@ impl Curve {
         both
     }
 
-    /// Returns the share of the touches that a cache of so many chunks hits, in percent; `None` without touches.
+    /// Returns the share of the touches that hit a cache of `chunks` chunks, in percent; `None` without touches.
     pub fn hits_percent(&self, chunks: f64) -> Option<f64> {
         let mut hits = 0.0;
         for (part, count) in self.counted.iter().enumerate() {
@@ -75,7 +75,7 @@ impl Curve {
         (self.touches > 0.0).then(|| (100.0 * hits / self.touches).clamp(0.0, 100.0))
     }
 
-    /// Returns the share of the touches that a cache hits that holds everything, in percent; `None` without touches.
+    /// Returns the share of the touches that hit a cache with room for everything, in percent; `None` without touches.
     pub fn most_percent(&self) -> Option<f64> {
         self.hits_percent(f64::INFINITY)
     }
@@ -96,14 +96,14 @@ impl Curve {
         None
     }
 
-    /// Returns the touches that a cache of so many chunks misses.
+    /// Returns the touches that miss a cache of `chunks` chunks.
     pub fn misses(&self, chunks: f64) -> f64 {
         self.hits_percent(chunks).map_or(0.0, |hits| self.touches * (1.0 - hits / 100.0))
     }
 
-    /// Returns the fewest chunks from which on no doubling of a cache brings `points` of percent more hits.
+    /// Returns the fewest chunks from which on no doubling of a cache brings `points` percentage points more hits.
     pub fn stops_at(&self, points: f64) -> f64 {
-        // Hits of caches of the first distances of the parts.
+        // Hits of a cache with as many chunks as the first distance of each part.
         let mut hits = vec![0.0];
         for count in &self.counted {
             hits.push(hits.last().unwrap_or(&0.0) + count);

@@ -31,7 +31,7 @@ pub enum Error {
         /// The place, and what is wrong.
         why: String,
     },
-    /// A log of fio's does not say where its I/Os went.
+    /// A log of fio does not say where its I/Os went.
     #[error("{} does not say where its I/Os went", path.display())]
     NoOffsets {
         /// The log.
@@ -40,12 +40,12 @@ pub enum Error {
     /// Files that do not go together.
     #[error("{why}")]
     DoNotBelongTogether {
-        /// The things that they are of.
+        /// The reason: the different devices, kinds or jobs that they belong to.
         why: String,
-        /// Those to name.
+        /// The files to name instead.
         help: &'static str,
     },
-    /// There is no I/O in all the files.
+    /// There is no read or write in any of the files.
     #[error("there is no read and no write in {}{}", names(paths), besides(others))]
     Empty {
         /// The files.
@@ -86,7 +86,7 @@ impl Error {
         }
     }
 
-    /// Tells whether what was asked for is wrong, and not a file.
+    /// Tells whether the request is wrong, and not a file.
     pub fn is_usage(&self) -> bool {
         match self {
             Self::DoNotBelongTogether { .. } => true,

@@ -7,7 +7,7 @@ pub(crate) struct Fenwick {
 }
 
 impl Fenwick {
-    /// Creates so many places, the first of them with these weights, the others with none.
+    /// Creates `places` places: the first ones with these weights, the others with none.
     pub(crate) fn new(places: usize, weights: impl IntoIterator<Item = u64>) -> Self {
         let mut sums = vec![0; places + 1];
         sums.iter_mut().skip(1).zip(weights).for_each(|(sum, weight)| *sum = weight);
@@ -33,7 +33,7 @@ impl Fenwick {
         }
     }
 
-    /// Takes the weight of a place away.
+    /// Removes the weight of a place.
     pub(crate) fn leave(&mut self, mut place: usize, weight: u64) {
         while let Some(sum) = self.sums.get_mut(place) {
             *sum -= weight;

@@ -1,4 +1,4 @@
-//! Traces of block I/O: what a cache before the device would hit, by its size, and what VDO would need for them.
+//! Analyses traces of block I/O: the hits of a cache in front of the device by its size, and the needs of VDO for such a load.
 //!
 //! [`Trace`] reads files; [`Analysis`] takes their I/Os one by one, in memory that does not grow with the trace; [`Advice`] says what follows.
 #![forbid(unsafe_code)]

@@ -66,7 +66,7 @@ pub fn page(words: &PageTexts, advice: &Advice, analysis: &Analysis, prices: &[P
 }
 
 fn percent(value: Option<f64>) -> String {
-    // No-break spaces: a number does not part from its sign.
+    // No-break spaces, so that a line never ends between a number and its sign.
     value.map_or_else(|| "–".into(), |v| format!("{}\u{a0}%", significant(v, 3)))
 }
 

@@ -5,9 +5,9 @@ use serde::Serialize;
 
 use crate::access::Access;
 
-/// Ends of I/Os of an operation at which a next one may go on: so many streams side by side are told apart.
+/// Number of ends of I/Os that are remembered for each operation, so of sequential streams that are told apart.
 const STREAMS: usize = 32;
-/// I/Os that are not made of whole blocks of this size cost VDO a read before the write, bytes.
+/// Block of VDO, bytes: a write that is not made of whole blocks costs a read before it.
 const BLOCK: u64 = reduce::BLOCK as u64;
 
 /// The I/Os of one operation.
@@ -50,10 +50,10 @@ impl Pattern {
         if access.bytes == 0 {
             return false;
         }
-        // The first I/O of all goes on nowhere, also where it begins at 0.
+        // An end of 0 is an unused entry: a first I/O at offset 0 continues no stream.
         let stream = ends.iter().position(|end| *end == access.offset && *end > 0);
         counts.sequential += u64::from(stream.is_some());
-        // The stream that went on last stands first; the one that did not for the longest time makes room.
+        // The stream that continued last comes first; the one that has been idle longest is dropped.
         if let Some(before) = ends.get_mut(..=stream.unwrap_or(STREAMS - 1)) {
             before.rotate_right(1);
         }
@@ -62,12 +62,12 @@ impl Pattern {
         stream.is_some()
     }
 
-    /// Returns what there is of an operation.
+    /// Returns the counts of an operation.
     pub fn counts_of(&self, op: Op) -> &OpCounts {
         &self.ops[Op::ALL.iter().position(|one| *one == op).unwrap_or(0)]
     }
 
-    /// Returns the first byte behind all I/Os: the device is as large at least.
+    /// Returns the first byte behind all I/Os; the device is at least this large.
     pub fn end(&self) -> u64 {
         self.end
     }

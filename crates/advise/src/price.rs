@@ -2,10 +2,10 @@
 
 use units::Bytes;
 
-/// The most money for one size: what costs more is a slip.
+/// Highest price that is accepted; a higher one is a typing error.
 const MOST: f64 = 1e9;
 
-/// The price of a medium that a cache could lie on, in whatever money.
+/// The price of a medium for a cache, in any currency.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Price {
     /// The medium, as the user calls it.
@@ -15,7 +15,7 @@ pub struct Price {
 }
 
 impl Price {
-    /// Returns what so many bytes cost.
+    /// Returns the price of `bytes` bytes.
     pub fn cost(&self, bytes: f64) -> f64 {
         self.of_a_byte * bytes
     }
@@ -29,7 +29,7 @@ impl std::str::FromStr for Price {
             let (medium, price) = text.split_once('=')?;
             let (money, size) = price.split_once('/')?;
             let (money, size): (f64, _) = (money.trim().parse().ok()?, size.trim());
-            // GiB is 1 GiB; 4TiB is what it says.
+            // A unit without a number, as GiB, means one of it; a size, as 4TiB, is taken as it is.
             let unit = size.starts_with(|first: char| !first.is_ascii_digit());
             let size = if unit { format!("1{size}") } else { size.into() };
             let bytes = size.parse::<Bytes>().ok().filter(|bytes| bytes.0 > 0)?.0;

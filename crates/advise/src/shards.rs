@@ -1,11 +1,11 @@
 //! Reuse distances of chunks, sampled in space (SHARDS: Waldspurger and others, FAST 2015), with the hot chunks whole.
 //!
-//! A chunk is followed or not by the hash of its number, so that all its touches are seen or none. The chunks that were touched since its last
-//! touch are how many a least-recently-used cache must hold to have kept it; each followed one stands for as many as it was drawn from.
-//! Whenever more than the most are followed, the sample is halved: those that are touched most stay, each standing for what it stood for
-//! before, as few of them make most of the touches; of the others every second one goes, and those that stay stand for twice as many. Each
-//! chunk is there with one in so many chances and counts for so many, so no curve leans to a side. Memory has a bound, and a trace with few
-//! chunks is followed whole.
+//! The hash of a chunk's number decides whether it is followed, so that either all its touches are seen or none. The number of distinct chunks
+//! touched since its last touch is the size that a least-recently-used cache needs to have kept it; each followed chunk stands for a
+//! number of chunks. Whenever too many chunks are followed, the sample is halved: the hottest ones stay with their weight, as few of them
+//! make most of the touches; of the others every second one goes, and the weight of those that stay doubles. A chunk that was kept with
+//! a chance of one in n counts n times, so the curves have no bias. Memory is bounded, and a trace with few chunks is followed
+//! whole.
 
 mod kept;
 
@@ -17,7 +17,7 @@ use kept::Kept;
 
 /// Places in time at the start.
 const PLACES: usize = 1 << 12;
-/// The part of the most that can be followed that is for hot chunks.
+/// Largest share of the followed chunks that may be hot ones.
 const HOT: f64 = 0.5;
 
 /// The kind of a touch.
@@ -25,7 +25,7 @@ const HOT: f64 = 0.5;
 pub enum Touch {
     /// A read.
     Read,
-    /// A write of a part of the chunk: a cache that does not hold it has to copy the rest in.
+    /// A write of a part of the chunk: a cache that does not hold the chunk has to copy the rest in.
     Part,
     /// A write of all of the chunk.
     Whole,
@@ -39,7 +39,7 @@ const KINDS: usize = 3;
 struct Followed {
     /// The place in time of its last touch.
     place: u32,
-    /// Its touches, those before each halving for half.
+    /// Number of its touches, halved at each halving of the sample.
     touches: u32,
     /// The window of time of its last touch.
     window: u16,
@@ -58,7 +58,7 @@ impl Followed {
 /// Touches of one kind that were seen.
 #[derive(Debug, Clone, Default)]
 struct Seen {
-    /// Touches of chunks that stand for themselves alone, the first ones among them.
+    /// Touches of chunks that stand for themselves alone, first touches included.
     alone: f64,
     alone_curve: Curve,
     /// Touches of chunks that stand for several, each with its weight.
@@ -69,7 +69,7 @@ struct Seen {
 /// Follows the touches of chunks.
 #[derive(Debug, Clone)]
 pub struct Shards {
-    /// The share of the chunks that are not hot that is followed: one in 2^halvings.
+    /// Of the chunks that are not hot, one in 2^`halvings` is followed.
     halvings: u8,
     most: usize,
     followed: FxHashMap<u64, Followed>,
@@ -90,7 +90,7 @@ pub struct Shards {
 }
 
 impl Shards {
-    /// Follows all chunks, and fewer and fewer of them whenever those are more than `most`.
+    /// Follows all chunks at first; whenever more than `most` are followed, the sample is halved.
     pub fn new(most: usize) -> Self {
         Self {
             halvings: 0,
@@ -109,7 +109,7 @@ impl Shards {
         }
     }
 
-    /// Returns the part of the chunks that is followed of those that are not hot.
+    /// Returns the share that is followed of the chunks that are not hot.
     pub fn rate(&self) -> f64 {
         (-f64::from(self.halvings)).exp2()
     }
@@ -119,7 +119,7 @@ impl Shards {
         self.followed.len()
     }
 
-    /// Counts `times` touches of a chunk, one behind the other.
+    /// Counts `times` touches of a chunk in a row.
     #[inline]
     pub fn touch(&mut self, chunk: u64, touch: Touch, times: u64) {
         self.touches[touch as usize] += times;
@@ -178,7 +178,7 @@ impl Shards {
         }
     }
 
-    /// Numbers the places of the followed chunks anew, from 1, and makes room for as many more.
+    /// Renumbers the places of the followed chunks from 1, and makes room for as many more.
     fn renumber(&mut self) {
         let mut all: Vec<_> = self.followed.values_mut().collect();
         all.sort_unstable_by_key(|one| one.place);
@@ -207,7 +207,7 @@ impl Shards {
         self.renumber();
     }
 
-    /// Returns the touches of which a chunk has more that is hot: as many are as have room.
+    /// Returns the number of touches above which a chunk is hot, such that at most the share [`HOT`] of `most` is.
     fn hot_above(&self) -> u32 {
         let mut all: Vec<u32> = self.followed.values().map(|one| one.touches).collect();
         let room = (self.most as f64 * HOT) as usize;
@@ -223,13 +223,13 @@ impl Shards {
         [reads, part + whole]
     }
 
-    /// Returns the curves of reads and writes. Touches of chunks that stand for themselves are known to the last one; the others are as many
-    /// as are missing, and are spread as those that were seen.
+    /// Returns the curves of reads and writes. All touches of chunks that stand for themselves were seen; the remaining touches are distributed
+    /// like those of the sampled chunks.
     pub fn curves(&self) -> [Curve; 2] {
         [self.curve(Touch::Read), self.curve(Touch::Part).with(&self.curve(Touch::Whole))]
     }
 
-    /// Returns the curve of the touches for which a cache that does not hold the chunk has to copy it in.
+    /// Returns the curve of the touches that make a cache copy in a chunk that it does not hold.
     pub fn copying(&self) -> Curve {
         self.curve(Touch::Read).with(&self.curve(Touch::Part))
     }
@@ -261,7 +261,7 @@ impl Shards {
 }
 
 impl Seen {
-    /// Counts a touch with so many chunks since the one before, `None` for the first, and those right behind it.
+    /// Counts a touch with `since` chunks since the one before (`None` for a first touch), and those right behind it.
     fn add(&mut self, since: Option<u64>, weight: f64, times: u64) {
         let (touches, curve) = match weight {
             1.0 => (&mut self.alone, &mut self.alone_curve),
@@ -277,14 +277,14 @@ impl Seen {
     }
 }
 
-/// Tells whether a chunk is in the sample of one in 2^halvings: with each halving some of those that are in it stay.
+/// Tells whether a chunk is in the sample of one in 2^`halvings`: each sample is a part of the one before.
 #[inline]
 fn is_sampled(mixed: u64, halvings: u8) -> bool {
     mixed.trailing_zeros() >= u32::from(halvings)
 }
 
-/// Mixes the bits of a number (the last step of MurmurHash3): neighbours are as far apart as any. The constant keeps 0 from being its own hash:
-/// the first chunk of a device, often a hot one, would always be in the sample.
+/// Mixes the bits of a number (the last step of MurmurHash3), so that neighbours have unrelated hashes. The constant keeps 0 from being its own
+/// hash, or else the first chunk of a device, often a hot one, would always be in the sample.
 #[inline]
 fn hash(chunk: u64) -> u64 {
     let mut bits = chunk.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -1,4 +1,4 @@
-//! Two results beside each other: what each variant that both have does in the second and did in the first.
+//! Compares two results: the figures of each variant that both have, in the second result and in the first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,20 +11,20 @@ use crate::comparisons::{self, MetricComparison, asks};
 use crate::values::pairs;
 use crate::{Analysis, VariantFigures, analyse, unanswered};
 
-/// Two results beside each other.
+/// The comparison of two results.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Across {
-    /// Each figure that both have of a variant: what is asked first, in the order of the questions.
+    /// The figures that both results have of a variant: first those asked about, in the order of the questions.
     pub rows: Vec<AcrossRow>,
-    /// Facts in which the results differ: each may be the reason of a difference.
+    /// Facts in which the results differ; each may be the cause of a difference between figures.
     pub differ: Vec<Fact>,
     /// Variants that only the old result has.
     pub only_old: Vec<String>,
     /// Variants that only the new result has.
     pub only_new: Vec<String>,
-    /// Figures that are asked about and that only the old result has of a variant that both have, in words.
+    /// Figures asked about that only the old result has, though both have the variant; in words.
     pub figures_only_old: Vec<String>,
-    /// The same of the new result.
+    /// The same for the new result.
     pub figures_only_new: Vec<String>,
 }
 
@@ -33,11 +33,11 @@ pub struct Across {
 pub struct AcrossRow {
     /// The comparison; its base and its new side are the variant's name.
     pub comparison: MetricComparison,
-    /// The figure in the old result, of the runs that are compared.
+    /// The figure in the old result, over the runs that are compared.
     pub old: Figure,
-    /// The figure in the new result, of the runs that are compared.
+    /// The figure in the new result, over the runs that are compared.
     pub new: Figure,
-    /// All runs that have it, of the old and of the new result.
+    /// Number of all runs that have the figure, in the old and in the new result.
     pub runs: (usize, usize),
     /// Its unit.
     pub unit: Unit,
@@ -54,8 +54,8 @@ pub struct Fact {
     pub new: Option<String>,
 }
 
-/// Holds `new` against `old`, variant by variant of one name. The runs of one result were made at another time than those of the other: whatever
-/// changed meanwhile is in the difference.
+/// Compares `new` with `old`, each variant with the one of the same name. The two results were made at different times: whatever changed in between
+/// is part of the difference.
 pub fn across(old: &ResultSet, new: &ResultSet) -> Across {
     let (before, now) = (analyse(old), analyse(new));
     let plan = &new.manifest.plan;
@@ -98,7 +98,7 @@ pub fn across(old: &ResultSet, new: &ResultSet) -> Across {
     }
 }
 
-/// The figures of the runs that a comparison is of; `None` where it is of none.
+/// Returns the old and the new figure over the runs of a comparison; `None` where it has no runs.
 fn of_compared(
     (before, now): (&Analysis, &Analysis),
     comparison: &MetricComparison,
@@ -112,7 +112,7 @@ fn of_compared(
     (!old.is_empty()).then(|| (stats::figure(&old), stats::figure(&new)))
 }
 
-/// Figures that are asked about and that only one side has of a variant that both have.
+/// Returns the figures asked about that only `own` has, of the variants that both results have.
 fn figures_alone(own: &Analysis, other: &Analysis, questions: &[AskedMetric]) -> Vec<String> {
     let both = own.variants.iter().filter_map(|variant| {
         Some((variant, other.variants.iter().find(|one| one.name == variant.name)?))
@@ -139,7 +139,7 @@ fn alone(own: &[VariantFigures], others: &[VariantFigures]) -> Vec<String> {
     alone.map(|variant| variant.name.clone()).collect()
 }
 
-/// Facts that a reader has to know of, where they differ; seeds always do.
+/// Returns the differing facts that a reader has to know about; seeds are left out, since they always differ.
 fn differ(old: &ResultSet, new: &ResultSet) -> Vec<Fact> {
     let facts = |result: &ResultSet| {
         let Manifest { plan, guest, host, tool_version, .. } = &result.manifest;
@@ -169,7 +169,7 @@ fn differ(old: &ResultSet, new: &ResultSet) -> Vec<Fact> {
     differ
 }
 
-/// Where a result comes from: no figure of twins is real, and an emulated processor has another speed.
+/// Describes where a result was measured: simulated figures are not real, and an emulated processor has a different speed.
 fn place(result: &ResultSet) -> String {
     let place = match (result.manifest.simulated, result.manifest.accelerator) {
         (true, _) => "simulated, where no figure is real",
@@ -180,7 +180,7 @@ fn place(result: &ResultSet) -> String {
     place.to_owned()
 }
 
-/// Settings in which a variant's stack is another one under the same name.
+/// Returns the settings in which the stacks of variants with the same name differ.
 fn settings(old: &PlanFacts, new: &PlanFacts) -> Vec<Fact> {
     let all = |variant: &VariantFacts| -> BTreeMap<String, String> {
         let of = |layer: &LayerFacts| {

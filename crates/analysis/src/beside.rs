@@ -1,4 +1,4 @@
-//! Two variants of a result beside each other, repeat by repeat, in one figure: what a bisection goes by.
+//! Pairs of values of two variants of a result, repeat by repeat, for one figure: the input of a bisection.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,10 +9,10 @@ use stats::bisect::Pair;
 use crate::comparisons::few_ios;
 use crate::{Analysis, MetricValues, Scope, VariantFigures, asks};
 
-/// The greatest difference of a figure that equals leave alone, as a difference of logarithms: 1 %.
+/// The greatest difference between equal variants of a figure that counts as unaffected by noise, as a difference of logarithms: 1 %.
 const ALONE: f64 = 0.01;
 
-/// A figure that was equal in all pairs of equals, and differs between the ends: a count, more often than not.
+/// A figure that was the same in all pairs of equal variants, and differs between the ends: usually a count.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unmoved {
     /// Scope of the figure.
@@ -27,7 +27,7 @@ fn variant<'a>(analysis: &'a Analysis, name: &str) -> Option<&'a VariantFigures>
     analysis.variants.iter().find(|variant| variant.name == name)
 }
 
-/// The scopes in which the variants of `names` have the figure that is asked about, as all variants call them.
+/// Returns the scopes in which the variants `names` have the figure that is asked about, under the names shared by all variants.
 pub fn scopes(analysis: &Analysis, names: [&str; 2], asked: &AskedMetric) -> BTreeSet<Scope> {
     let variants = names.into_iter().filter_map(|name| variant(analysis, name));
     let measured = variants.flat_map(|variant| {
@@ -37,7 +37,7 @@ pub fn scopes(analysis: &Analysis, names: [&str; 2], asked: &AskedMetric) -> BTr
     measured.filter(|(scope, metric)| asks(asked, scope, metric)).map(|(scope, _)| scope).collect()
 }
 
-/// Values of the good one and of the other in each of `repeats` repeats, by the figure of this scope; `None` where either has none.
+/// Returns the values of the good variant and of the other in each of `repeats` repeats, for one figure; `None` where either is missing.
 pub fn beside(
     analysis: &Analysis,
     [good, other]: [&str; 2],
@@ -56,7 +56,7 @@ pub fn beside(
     (1..=repeats).map(|n| Some((*good.get(&n)?, *other.get(&n)?))).collect()
 }
 
-/// Returns the fewest I/Os of a run of these variants, where they are too few for this figure, a percentile or a rate: their pairs decide nothing.
+/// Returns the fewest I/Os of a run of these variants if they are too few for this percentile or rate, so that its pairs decide nothing.
 pub fn few_ios_of(
     analysis: &Analysis,
     names: [&str; 2],
@@ -66,8 +66,8 @@ pub fn few_ios_of(
     few_ios(variants.filter_map(|variant| Some((metric, *variant.least_ios.get(scope)?))))
 }
 
-/// The figures that differ by no more than 1 % in any pair of the good end beside itself, and in every pair of the ends by more than `threshold`
-/// to one side: they decide at once. `itself` and `ends` are results with the names of their two variants.
+/// Returns the figures that differ by at most 1 % in every pair of the good end with itself, and by more than `threshold` in the same direction in
+/// every pair of the two ends: these decide at once. `itself` and `ends` are results, each with the names of its two variants.
 pub fn unmoved(
     itself: (&Analysis, [&str; 2]),
     ends: (&Analysis, [&str; 2]),
@@ -90,7 +90,7 @@ pub fn unmoved(
     first.values.iter().filter_map(one).collect()
 }
 
-/// The logarithms of the ratios of all pairs; `None` of fewer than five, or where one has none.
+/// Returns the logarithms of the ratios of all pairs; `None` where there are fewer than five, or where a pair has none.
 fn logarithms(pairs: &[Pair]) -> Option<Vec<f64>> {
     let log = |pair: &Pair| {
         let (good, other) = (*pair)?;

@@ -6,17 +6,17 @@ use layers::{FigureFacts, Kind, Window};
 use results::model::{Row, SampleRow};
 use results::read::{CellData, ResultSet};
 
-/// The time that a moment is of: shorter ones have too few I/Os, longer ones hide what happens between two periods of smq.
+/// Length of a moment: shorter ones have too few I/Os, longer ones hide what happens between two periods of smq.
 const MOMENT_NS: u64 = 5_000_000_000;
-/// Readings of one round follow each other within this time.
+/// Readings less than this apart belong to one round.
 const ROUND_NS: u64 = 500_000_000;
-/// Percentage points below the best share of hits within which a cache does what it can.
+/// Margin, percentage points: a cache whose share of hits is within this of the best one hits as much as it can.
 const NEAR: f64 = 2.0;
 /// Percent of a cache in use from which it counts as full.
 const FULL: f64 = 99.0;
-/// The shortest time in which nothing moves, though hits are few, that is a stall.
+/// Shortest time without any movement, while hits are few, that counts as a stall.
 const STALL_S: f64 = 10.0;
-/// Fewer moments are no course.
+/// Fewest moments of a course.
 const LEAST: usize = 3;
 
 /// The condition of a cache.
@@ -24,9 +24,9 @@ const LEAST: usize = 3;
 pub enum CacheWord {
     /// Not full, and it hits less than it can.
     Cold,
-    /// It hits as much as it can, and that stands still.
+    /// It hits as much as it can, and the share of hits no longer changes.
     Warm,
-    /// Full, and it hits less than it can: part of what it holds is not what is read.
+    /// Full, and it hits less than it can: part of its content is not what is read.
     Junk,
     /// It hits less than it can, and nothing comes in or goes out.
     Stalled,
@@ -53,13 +53,13 @@ pub struct CacheMoment {
     pub to_s: f64,
     /// Share of hits, percent.
     pub hits: f64,
-    /// Share of the cache that holds blocks at its end, percent; `None` where nothing says so.
+    /// Share of the cache that holds blocks at the end of the moment, percent; `None` where it is not known.
     pub used: Option<f64>,
-    /// What came in and went out; `None` where nothing says so.
+    /// The amount that moved in and out; `None` where it is not known.
     pub moved: Option<f64>,
 }
 
-/// A time in which a cache is of one condition.
+/// A period in which a cache is in one condition.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CacheSpell {
     /// The condition.
@@ -81,13 +81,13 @@ pub struct CacheCourse {
     pub stage: String,
     /// The metric of its hits.
     pub metric: &'static str,
-    /// The best share of hits that any run of the stage had in a moment of a cache of this name, percent: what it can.
+    /// The best share of hits of a cache of this name in any moment of any run of the stage, percent: what it can reach.
     pub best: f64,
     /// The spells, one after the other.
     pub spells: Vec<CacheSpell>,
 }
 
-/// Returns in which condition a cache was from when to when, if it can hit `best` percent.
+/// Returns the periods in which a cache was in one condition, if the share of hits it can reach is `best` percent.
 pub fn spells(moments: &[CacheMoment], best: f64) -> Vec<CacheSpell> {
     let low = |moment: &CacheMoment| moment.hits < best - NEAR;
     let still = |moment: &CacheMoment| low(moment) && moment.moved == Some(0.0);
@@ -96,7 +96,7 @@ pub fn spells(moments: &[CacheMoment], best: f64) -> Vec<CacheSpell> {
         if stalled(moments, at, still) {
             return CacheWord::Stalled;
         }
-        // One that has just come there may go on.
+        // While the share of hits still changes, the cache is not warm yet.
         let before = at.checked_sub(1).map_or(now, |before| &moments[before]);
         let flat = (now.hits - before.hits).abs() < NEAR;
         match now.used {
@@ -116,7 +116,7 @@ pub fn spells(moments: &[CacheMoment], best: f64) -> Vec<CacheSpell> {
     spells
 }
 
-/// Tells whether the moment is one of several in a row that are `still`, and long enough together.
+/// Tells whether the moment belongs to a row of `still` moments that together are long enough for a stall.
 fn stalled(moments: &[CacheMoment], at: usize, still: impl Fn(&CacheMoment) -> bool) -> bool {
     if !still(&moments[at]) {
         return false;
@@ -127,7 +127,7 @@ fn stalled(moments: &[CacheMoment], at: usize, still: impl Fn(&CacheMoment) -> b
     moments[last].to_s - moments[first].from_s >= STALL_S
 }
 
-/// The courses of all caches of a result, each held against the best that any run of its stage came to.
+/// Returns the courses of all caches of a result, each judged by the best share of hits that any run of its stage reached.
 pub(crate) fn courses(set: &ResultSet) -> Vec<CacheCourse> {
     let mut best: BTreeMap<(&str, &str), f64> = BTreeMap::new();
     let mut found: Vec<(CacheCourse, Vec<CacheMoment>)> = Vec::new();
@@ -178,7 +178,7 @@ fn measured(cell: &CellData) -> Vec<(&str, (u64, u64))> {
     whole
 }
 
-/// The moments of a stage, from the samples of the layer; none in which nothing reached the cache.
+/// Returns the moments of a stage, from the samples of the layer; moments in which nothing reached the cache are left out.
 fn moments(
     cell: &CellData,
     kind: &Kind,
@@ -221,7 +221,7 @@ fn moments(
     moments
 }
 
-/// Returns when each round of readings began, and what every source had said last when it was over.
+/// Returns for each round of readings when it began, and the latest reading of every source at its end.
 fn rounds<'a>(samples: impl Iterator<Item = &'a SampleRow>) -> Vec<(u64, Vec<&'a SampleRow>)> {
     let mut latest: BTreeMap<&str, &SampleRow> = BTreeMap::new();
     let mut rounds: Vec<(u64, Vec<&SampleRow>)> = Vec::new();

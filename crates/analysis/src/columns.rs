@@ -1,18 +1,18 @@
-//! Series of others: a text of columns, of which the first says when or what, and each other one is a series, oldest first.
+//! Reads series that were measured elsewhere: text in columns, where the first column is a label or date and each other one a series, oldest first.
 
-/// Most bad lines that an error names.
+/// The most bad lines that an error lists.
 const NAMED: usize = 5;
-/// Words that stand for a value that is not there.
+/// Words that stand for a missing value.
 const MISSING: [&str; 6] = ["", "na", "n/a", "nan", "null", "-"];
 
-/// A text of columns.
+/// The content of a text in columns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Columns {
-    /// Name of the first column; `None` where the text has no header, or one column alone.
+    /// Name of the first column; `None` where the text has no header, or only one column.
     pub label: Option<String>,
     /// Every other column, or the only one.
     pub series: Vec<Series>,
-    /// Tells whether the labels, numbers or dates, go down from line to line: then the newest comes first.
+    /// Tells whether the labels (numbers or dates) decrease from line to line, so that the newest comes first.
     pub falls: bool,
 }
 
@@ -23,7 +23,7 @@ pub struct Series {
     pub name: String,
     /// Its values, in the order of the lines.
     pub points: Vec<Point>,
-    /// Numbers of the lines that have no value of it.
+    /// Numbers of the lines where its value is missing.
     pub missing: Vec<usize>,
 }
 
@@ -42,12 +42,12 @@ pub struct Point {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ColumnsError {
     /// It holds NUL bytes.
-    #[error("it is no text")]
+    #[error("it is not text")]
     NoText,
-    /// It has no line, or a header alone.
+    /// It has no lines, or only a header.
     #[error("it holds no values")]
     Empty,
-    /// A quoted value goes on to the end.
+    /// A quoted value has no closing quote.
     #[error("line {0}: a quote is opened and never closed")]
     Unclosed(usize),
     /// Lines that cannot be read.
@@ -64,11 +64,11 @@ fn list_lines(bad: &[String]) -> String {
 /// A line with its number; a quoted value may make several lines one.
 type Row = (usize, Vec<String>);
 
-/// Reads series from CSV (RFC 4180) whose separator is a comma, or the tab or semicolon that stands in its first line. Empty lines and those that begin with
-/// `#` are passed over; the first one is a header where a value of it is no number.
+/// Reads series from CSV (RFC 4180). The separator is a comma, unless the first line contains a tab or semicolon. Empty lines and those that begin
+/// with `#` are skipped; the first line is a header if it has a value that is not a number.
 ///
 /// # Errors
-/// When it is no such text, has no values, or has lines that cannot be read, which are named with their numbers.
+/// When it is not such a text, has no values, or has lines that cannot be read, which are listed with their numbers.
 pub fn columns(text: &str) -> Result<Columns, ColumnsError> {
     if text.contains('\0') {
         return Err(ColumnsError::NoText);
@@ -107,7 +107,7 @@ pub fn columns(text: &str) -> Result<Columns, ColumnsError> {
     Ok(Columns { label, series, falls: width > 1 && falls(&rows) })
 }
 
-/// The place of the first series among so many columns.
+/// Returns the index of the first column that is a series.
 fn first(cells: &[String]) -> usize {
     usize::from(cells.len() > 1)
 }
@@ -139,7 +139,7 @@ fn number(cell: &str) -> Option<f64> {
     cell.parse().ok().filter(|value: &f64| value.is_finite())
 }
 
-/// Tells whether each label is below the one before it: as numbers where all are, else as texts, which order dates as most people write them.
+/// Tells whether the labels decrease from line to line: compared as numbers if all are numbers, else as texts, which sorts the usual dates.
 fn falls(rows: &[Row]) -> bool {
     let labels: Vec<&str> = rows.iter().map(|(_, cells)| cells[0].as_str()).collect();
     let numbers: Option<Vec<f64>> = labels.iter().map(|label| number(label)).collect();
@@ -150,7 +150,7 @@ fn falls(rows: &[Row]) -> bool {
     down && rows.len() > 1
 }
 
-/// The separator that the first line with something in it has.
+/// Returns the separator used in the first line that has content.
 fn separator(text: &str) -> char {
     let first = text.lines().find(|line| !is_passed(line)).unwrap_or_default();
     ['\t', ';'].into_iter().find(|c| first.contains(*c)).unwrap_or(',')
@@ -160,7 +160,7 @@ fn is_passed(line: &str) -> bool {
     line.trim().is_empty() || line.starts_with('#')
 }
 
-/// The lines that hold something, in cells.
+/// Returns the lines that have content, split into cells.
 fn rows(text: &str) -> Result<Vec<Row>, ColumnsError> {
     let separator = separator(text);
     let mut rows: Vec<Row> = Vec::new();
@@ -238,7 +238,7 @@ mod tests {
         for (text, said) in [
             ("", "it holds no values"),
             ("day,x\n", "it holds no values"),
-            ("a\0b", "it is no text"),
+            ("a\0b", "it is not text"),
             ("d,x\na,1\nb,2,3\n", "line 3: 3 columns where 2 are expected"),
             ("d,x\na,1\n\nb\n", "line 4: 1 column where 2 are expected"),
             ("d,x\na,fast\n", "line 2: 'fast' is no finite number"),

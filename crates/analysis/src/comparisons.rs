@@ -1,4 +1,4 @@
-//! Every other variant against the first, in each metric that both have, and in what is asked and one has.
+//! Compares every other variant with the first, in each metric that both have, and in those asked about that only one has.
 
 use std::ops::Deref;
 
@@ -11,17 +11,17 @@ use crate::scope::{Of, Scope};
 use crate::values::{MetricValues, Pair, pairs};
 use crate::variant::VariantFigures;
 
-/// Most questions: with Holm's correction over more, five repeats a side could decide none.
+/// The most questions: with Holm's correction over more, five repeats per side could decide none.
 pub(crate) const QUESTIONS: usize = 6;
 
-/// I/Os of a run that must lie beyond a percentile: of fewer the next run has others.
+/// Fewest I/Os of a run that must lie beyond a percentile: with fewer the next run may differ by chance.
 const BEYOND: f64 = 10.0;
-/// Why no verdict is given on a percentile beyond which there are fewer.
+/// The reason why no verdict is given on a percentile with fewer I/Os beyond it.
 const FEW_BEYOND: &str =
     "not compared: fewer than 10 I/Os of a run lie beyond this percentile; let the load do more";
-/// The reason why no verdict is given on a rate of fewer.
+/// The reason why no verdict is given on a rate from fewer I/Os.
 const FEW: &str = "not compared: a run did fewer than 10 I/Os; let the load do more";
-/// The part of the I/Os that lies beyond each percentile; a rate is of all.
+/// The share of the I/Os that lies beyond each percentile; for a rate all of them count.
 const SHARES: [(&str, f64); 7] = [
     ("latency_p50_ns", 0.5),
     ("io_bandwidth_p50_bytes_per_s", 0.5),
@@ -41,30 +41,30 @@ pub struct MetricComparison {
     pub scope: Scope,
     /// Name of the base.
     pub base: String,
-    /// Name of the variant that is held against it.
+    /// Name of the variant that is compared with it.
     pub new: String,
-    /// The statistics of the values. Its runs that stand apart are named in [`MetricComparison::apart`].
+    /// The statistics of the values. The runs of its outliers are named in [`MetricComparison::apart`].
     pub statistics: Comparison,
-    /// Repeats in which only one has: they are left out.
+    /// Number of repeats left out because only one side has a value.
     pub dropped: usize,
     /// Test that compares the repeats.
     pub test: Test,
     /// The relative difference that does not matter (0.03 is 3 %); `None` when the experiment does not ask.
     pub threshold: Option<f64>,
-    /// Runs that stand apart for the bad: while there are any no word is given that they speak against.
+    /// Outliers in the bad direction that contradict the claim; while there are any, it is not made.
     pub apart: Vec<RunApart>,
-    /// Too few I/Os of a run lie beyond the percentile that it is, or in the rate: asked about or not, no number of repeats decides it.
+    /// Tells whether too few I/Os of a run lie beyond this percentile, or are behind this rate, so that no number of repeats decides it.
     pub few_beyond: bool,
 }
 
-/// A run whose figure lies far from all others, on the side that is bad.
+/// A run whose figure lies far from all others, in the bad direction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunApart {
     /// Its variant.
     pub variant: String,
     /// Its repeat.
     pub repeat: u32,
-    /// Its cell, by the order of running, from 1.
+    /// The position of its cell in the order of running, from 1.
     pub cell: usize,
 }
 
@@ -82,7 +82,7 @@ impl MetricComparison {
         self.asked() && self.n == 0 && self.dropped == 0
     }
 
-    /// Returns the share of runs, percent, that can be otherwise and not have come up: of what is the same while all runs were quiet.
+    /// Returns the largest share of runs, percent, that may behave differently without having been seen; for the verdict `same` without outliers.
     pub fn unseen_percent(&self) -> Option<f64> {
         let quiet = self.verdict == Some(Verdict::Same) && !self.bad_seen;
         quiet.then(|| stats::unseen_percent(self.n))
@@ -99,7 +99,7 @@ impl MetricComparison {
     }
 }
 
-/// A comparison without its verdict yet, with the question that it answers.
+/// A comparison before its verdict is given, with the question that it answers.
 struct Draft<'a> {
     new: &'a VariantFigures,
     /// Scope of the metric, as all variants call it.
@@ -111,21 +111,21 @@ struct Draft<'a> {
     pairs: Vec<Pair>,
     comparison: Comparison,
     dropped: usize,
-    /// The least base that a ratio is made to.
+    /// The least base for which a ratio is made.
     least: f64,
-    /// Too few I/Os of a run lie beyond the percentile that it is, or in the rate.
+    /// Tells whether too few I/Os of a run lie beyond this percentile, or are behind this rate.
     few_beyond: bool,
 }
 
 impl Draft<'_> {
-    /// The question that it gives a verdict on.
+    /// Returns the question that the verdict answers; `None` where there is no question, or too few I/Os for a verdict.
     fn judged(&self) -> Option<&AskedMetric> {
         self.question.filter(|_| !self.few_beyond).map(|(_, asked)| asked)
     }
 }
 
-/// All comparisons, judged together with the `effects`. `cells` are those of the run, `looks` are those of a run that takes as many repeats as are
-/// needed: effects are judged at the last of them alone there, with their part of its error.
+/// Makes all comparisons, judged together with the `effects`. `cells` are those of the run. `looks` are those of a run that takes as many repeats as
+/// it needs: effects are judged only at the last of them, with their part of its error.
 pub(crate) fn compare_all(
     variants: &[VariantFigures],
     plan: &PlanFacts,
@@ -161,7 +161,7 @@ pub(crate) fn compare_all(
     all
 }
 
-/// The same variants of two results against each other, those of `old` as the base. Their runs make no pairs, so all of them are compared by ranks.
+/// Compares the variants of two results that have the same name, with `old` as the base. Their runs form no pairs, so all are compared by ranks.
 pub(crate) fn compare_results(
     (old, new): (&[VariantFigures], &[VariantFigures]),
     (plan, questions): (&PlanFacts, &[AskedMetric]),
@@ -186,8 +186,8 @@ pub(crate) fn compare_results(
     drafts.into_iter().map(finish).collect()
 }
 
-/// The comparison in a figure that is asked about and that the command of only one side printed: nothing is decided. What only one side's
-/// layers have, as what is saved by a VDO beside none, is no comparison.
+/// Returns an undecided comparison for a figure asked about that the command of only one side printed. A figure that only one side's layers
+/// can have, such as the space saved by a VDO that the other side lacks, is not compared.
 fn one_sided(
     plan: &PlanFacts,
     asked: &AskedMetric,
@@ -204,7 +204,7 @@ fn one_sided(
         ([], [values, ..]) => (values, new, base),
         _ => return None,
     };
-    // The other one's command ran as well.
+    // Tells whether the command of the other side ran as well.
     let ran = |other: &MetricValues| other.scope == values.scope && !other.points.is_empty();
     if values.scope.of != Of::Command || !lacks.values.iter().any(ran) {
         return None;
@@ -215,7 +215,7 @@ fn one_sided(
     Some(undecided(asked, (&values.scope, test), (base, new), (dropped, method)))
 }
 
-/// The comparison in a figure that is asked about and cannot be compared, as `method` says; `dropped` values are left out of it.
+/// Returns an undecided comparison for a figure asked about that cannot be compared, for the reason in `method`; `dropped` values are left out.
 pub(crate) fn undecided(
     asked: &AskedMetric,
     (scope, test): (&Scope, Test),
@@ -236,7 +236,7 @@ pub(crate) fn undecided(
     }
 }
 
-/// The comparison of `new` with the base in the metric of `old`; `None` where there is nothing to compare.
+/// Compares `new` with the base in the metric of `old`; `None` where there is nothing to compare.
 fn pair<'a>(
     base: &VariantFigures,
     new: &'a VariantFigures,
@@ -245,7 +245,7 @@ fn pair<'a>(
 ) -> Option<Draft<'a>> {
     let values = new.values_of(&old.scope, &old.metric)?;
     match old.scope.of {
-        // What was written is held against what was asked, not against another variant.
+        // The content written is compared with the content asked for, not with another variant.
         Of::Content => return None,
         // Loads with a single operation: their CPU time is shown with that operation.
         Of::Load if !base.is_mixed(old.scope.stage.as_deref()) => return None,
@@ -255,7 +255,7 @@ fn pair<'a>(
     if pairs.is_empty() {
         return None;
     }
-    // A device may be asked about by either's name of it.
+    // The question may use either variant's name of a device.
     let asks_it =
         |asked: &AskedMetric| [old, values].iter().any(|v| asks(asked, &v.scope, &v.metric));
     let question = questions.iter().enumerate().find(|(_, question)| asks_it(question));
@@ -279,7 +279,7 @@ fn pair<'a>(
     })
 }
 
-/// The least figure of the base that a ratio is made to: a rate of fewer than ten I/Os is none, whatever it is.
+/// Returns the least figure of the base for which a ratio is made: infinite for a rate from fewer than ten I/Os, so that there is none.
 fn least_base(base: &VariantFigures, scope: &Scope, metric: &str) -> f64 {
     if is_rate(metric) && few_beyond(&[base], scope, metric) {
         return f64::INFINITY;
@@ -287,52 +287,52 @@ fn least_base(base: &VariantFigures, scope: &Scope, metric: &str) -> f64 {
     least_of(metric)
 }
 
-/// Returns the least value of a metric that a ratio is made to. A mean size is small by nature: any has a meaning.
+/// Returns the least value of a metric for which a ratio is made. A mean size may be small by nature, so that any value is accepted.
 pub(crate) fn least_of(metric: &str) -> f64 {
     const MEAN_SIZES: [&str; 2] = [layers::machine::WRITE_BYTES, layers::machine::RUN_BYTES];
     let counted = layers::metric(metric).filter(|_| !MEAN_SIZES.contains(&metric));
     counted.map_or(0.0, |metric| metric.unit.least_base())
 }
 
-/// Tells whether a metric is a rate of I/Os, of which all count.
+/// Tells whether a metric is a rate of I/Os, to which every I/O contributes.
 pub fn is_rate(metric: &str) -> bool {
     SHARES.iter().any(|(id, share)| *id == metric && *share == 1.0)
 }
 
-/// Tells whether a metric is a percentile beyond which fewer I/Os lie, in some run of one of the variants, than it takes to compare it, or a rate
-/// of which all variants have as few.
+/// Tells whether a metric is a percentile that cannot be compared because too few I/Os lie beyond it in some run of one of the variants, or a rate
+/// for which all variants have a run with too few I/Os.
 pub(crate) fn few_beyond(variants: &[&VariantFigures], scope: &Scope, metric: &str) -> bool {
     let ios = variants.iter().filter_map(|variant| Some((metric, *variant.least_ios.get(scope)?)));
     few_ios(ios).is_some()
 }
 
-/// Returns the fewest I/Os of a run where they are too few for a percentile among these metrics, or for all rates among them. Each metric comes
-/// with the fewest I/Os of a run that it is of.
+/// Returns the fewest I/Os of a run if they are too few for a percentile among these metrics, or for all rates among them. Each metric comes with
+/// the fewest I/Os of a run of its variant.
 pub(crate) fn few_ios<'a>(figures: impl Iterator<Item = (&'a str, u64)>) -> Option<u64> {
     let share = |metric| SHARES.iter().find(|(id, _)| *id == metric).map(|(_, share)| *share);
     let known = figures.filter_map(|(metric, ios)| Some((share(metric)?, ios)));
     let (rates, percentiles): (Vec<_>, Vec<_>) = known.partition(|(share, _)| *share == 1.0);
-    // A stall beside thousands of I/Os is no accident of counting.
+    // A rate is too uncertain only where all sides have few I/Os: few beside thousands are a stall, not chance.
     let rate = rates.into_iter().max_by_key(|(_, ios)| *ios);
     let few = |(share, ios): &(f64, u64)| *ios as f64 * share < BEYOND;
     percentiles.into_iter().chain(rate).filter(few).map(|(_, ios)| ios).min()
 }
 
-/// Returns which direction of a metric is good and how it is compared. What neither the catalogue nor the plan describes is not shown, so it
-/// is not compared either.
+/// Returns the direction in which a metric is good, and the test that compares it. A metric that neither the catalogue nor the plan describes is
+/// not shown, and so is not compared either.
 pub(crate) fn described(plan: &PlanFacts, scope: &Scope, metric: &str) -> Option<(Better, Test)> {
     let picked = || match scope.of {
         Of::Command => plan.picked_figure(scope.stage.as_deref(), metric),
         _ => None,
     };
     let known = layers::metric(metric).map(|metric| (metric.better, metric.test));
-    // What a command prints is a rate, a time or an amount as far as Fathom knows.
+    // As far as Fathom knows, figures printed by a command are rates, times or amounts.
     known.or_else(|| picked().map(|picked| (picked.better, Test::Paired)))
 }
 
 /// Tells whether `asked` is a question about this metric of `scope`.
 pub fn asks(asked: &AskedMetric, scope: &Scope, metric: &str) -> bool {
-    // A point of a sweep is called as its stage, with what is swept behind it: `random-read depth=16`.
+    // A point of a sweep has the name of its stage, followed by what is swept: `random-read depth=16`.
     let point = |name: &str, of: &str| {
         name.strip_prefix(of).is_some_and(|rest| rest.starts_with(' ') && rest.contains('='))
     };
@@ -351,15 +351,15 @@ pub fn asks(asked: &AskedMetric, scope: &Scope, metric: &str) -> bool {
         }
 }
 
-/// Gives the verdicts on what is asked, with one correction over all of it.
+/// Gives the verdicts on all questions, with one correction over all of them.
 fn judge(drafts: &mut [Draft], effects: &mut [(&mut Effects, Better)]) {
     let judged = drafts.iter_mut().filter(|draft| draft.judged().is_some());
     let mut family: Vec<_> = judged.map(|draft| (&mut draft.comparison, draft.better)).collect();
     stats::judge_together(&mut family, effects);
 }
 
-/// Judges a sequential run, looked at while repeats came in: all that is asked shares the error of each look, with the claims of `effects`.
-/// Returns how many claims there are together.
+/// Judges a sequential run, looked at while repeats came in: all questions share the error of each look with the claims of the effects, whose
+/// number is `effects`. Returns the number of all claims.
 fn judge_at(looks: &[u32], drafts: &mut [Draft], effects: usize) -> usize {
     let claims = effects + drafts.iter().filter(|draft| draft.judged().is_some()).count();
     for draft in drafts {
@@ -378,7 +378,7 @@ fn judge_at(looks: &[u32], drafts: &mut [Draft], effects: usize) -> usize {
 }
 
 impl Draft<'_> {
-    /// The comparison, with the cells of the base and of the new side by which runs that stand apart are named.
+    /// Completes the comparison; outliers are named by the cells of the base and of the new side.
     fn finish(self, base: &str, (old, new): (&[CellEntry], &[CellEntry])) -> MetricComparison {
         let mut comparison = self.comparison;
         if self.question.is_some() && self.few_beyond {

@@ -1,4 +1,5 @@
-//! Counters of layers that the experiment names, from what was read at the edges of its stages: results of earlier versions have them too.
+//! Counters of layers that the experiment names, computed from the readings at the edges of its stages, so that results of earlier versions have
+//! them too.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +18,7 @@ struct Named<'a> {
     counter: &'static Metric,
 }
 
-/// The values of each counter of this variant that the plan names, of each measured stage `apart`, or of the only one.
+/// Returns the values of each counter of this variant that the plan names: separately for each measured stage if `apart`, else for the only one.
 pub(crate) fn collect(
     plan: &PlanFacts,
     variant: &str,
@@ -48,7 +49,7 @@ pub(crate) fn collect(
     all.into_iter().map(made).collect()
 }
 
-/// A stage from its beginning to where the stack had come to rest after it.
+/// Returns the window of a stage, from its beginning until the stack had come to rest after it.
 fn window<'a>(cell: &'a CellData, stages: &[StageRecord], at: usize) -> Window<'a> {
     let Some((start_ns, end_ns)) = stages.get(at).and_then(|s| Some((s.start_ns, s.end_ns?)))
     else {
@@ -66,7 +67,7 @@ pub(crate) fn samples(cell: &CellData) -> impl Iterator<Item = &SampleRow> {
     })
 }
 
-/// Every metric that questions, expectations, figures of the source and pictures of the plan name, with the layer where they say of which.
+/// Returns every metric that the plan names in questions, expectations, figures of the source and pictures, with its layer where one is given.
 pub(crate) fn wanted(plan: &PlanFacts) -> Vec<(&String, &Option<String>)> {
     let questions = plan.questions.iter().map(|asked| (&asked.metric, &asked.layer));
     let expected = plan.expectations.iter().flat_map(|expected| {
@@ -78,7 +79,7 @@ pub(crate) fn wanted(plan: &PlanFacts) -> Vec<(&String, &Option<String>)> {
     questions.chain(figures).chain(drawn).collect()
 }
 
-/// The counters that the plan names, of this variant's layers.
+/// Returns the counters of this variant's layers that the plan names.
 fn named<'a>(plan: &'a PlanFacts, variant: &str) -> Vec<Named<'a>> {
     let wanted = wanted(plan);
     let facts = plan.variants.iter().find(|facts| facts.name == variant);

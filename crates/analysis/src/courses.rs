@@ -1,5 +1,5 @@
-//! Course of the throughput within the runs of a variant: where it changes, how long the start is not typical, what still grows at the end. Each
-//! run is looked at by itself; what is said holds for most of them.
+//! Course of the throughput within the runs of a variant: where it changes, how long the start is not typical, whether it still grows at the end.
+//! Each run is analysed by itself; what is reported holds for most of them.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,9 @@ use crate::within;
 
 /// Share of all of a variant's runs that must show a change or a warm-up for it to count: four of five.
 const MOST_RUNS: f64 = 0.8;
-/// The last I/Os of a load that stops by itself trickle in: at its end, intervals below this share of those before are left out.
+/// Intervals at the end of a run below this share of the usual throughput are left out: when a load stops, its last I/Os trickle in.
 const TRICKLE: f64 = 0.5;
-/// Intervals before the trickle that say what is usual.
+/// Number of intervals before the trickle that define the usual throughput.
 const BEFORE: usize = 5;
 /// Growth over the whole window, as a share, below which it is not reported.
 const LEAST_GROWTH: f64 = 0.005;
@@ -22,20 +22,20 @@ const LEAST_GROWTH: f64 = 0.005;
 /// Course of an operation's throughput within the runs of one variant.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunCourse {
-    /// Runs of the variant, those too that are too short to say anything.
+    /// Number of runs of the variant, including those that are too short to say anything.
     pub runs: usize,
     /// The change of throughput, with its place; `None` where it does not change.
     pub change: Option<Change>,
     /// Length of the start that is not typical of the rest, seconds, the median of the runs: 0 where the start is typical; `None` where throughput
-    /// changes, where the rest is less than half, and where fewer than four of five runs agree.
+    /// changes, where such a start is more than half of the run, and where fewer than four of five runs agree.
     pub warm_up_s: Option<f64>,
-    /// Growth at the end; `None` where too few intervals are left behind the change.
+    /// Growth at the end; `None` where too few intervals are left after the change.
     pub growth: Option<EndGrowth>,
     /// The place of the change in each run that has it; none where it does not change.
     pub turns: Vec<Turn>,
 }
 
-/// The place in one run at which throughput goes from one level to another, or has gone half of the way.
+/// The place in one run at which throughput steps from one level to another, or is halfway through a gradual change.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Turn {
     /// The repeat.
@@ -51,23 +51,23 @@ pub struct Turn {
 pub struct Change {
     /// Tells whether it is a step. Otherwise it is gradual, and its place is where half of it has happened.
     pub step: bool,
-    /// Its place, seconds since the stage began, the median of the runs; `None` where half of the change is never reached for good.
+    /// Its place, seconds since the stage began, the median of the runs; `None` where too few runs reach half of the change for good.
     pub at_s: Option<f64>,
-    /// The earliest of all runs; of one run the lower end of its 95 % interval.
+    /// The earliest place of all runs; with a single run, the lower end of the place's 95 % interval.
     pub low_s: Option<f64>,
-    /// The latest, or the upper end.
+    /// The latest place of all runs, or the upper end of the interval.
     pub high_s: Option<f64>,
-    /// Bytes that had been moved until then.
+    /// Bytes that had been moved until `at_s`.
     pub at_bytes: Option<f64>,
-    /// The least of all runs; of one run at the lower end of the place's interval.
+    /// The least such bytes of all runs; with a single run, those at the lower end of the place's interval.
     pub low_bytes: Option<f64>,
-    /// The most.
+    /// The most such bytes of all runs, or those at the upper end.
     pub high_bytes: Option<f64>,
     /// The level before, bytes per second, the median of the runs.
     pub before: f64,
     /// The level after.
     pub after: f64,
-    /// In how many runs it is so.
+    /// Number of runs with this change.
     pub runs: usize,
 }
 
@@ -76,17 +76,17 @@ pub struct Change {
 pub struct EndGrowth {
     /// The rate: the median of the runs.
     pub rate: f64,
-    /// Lower end: of five runs and more that of the 95 % interval of their mean, else the least that any run's own interval holds; without
-    /// the last quarter of what it is taken from, where that is less: what changed in the last values alone is a step.
+    /// Lower end: from five runs on that of the 95 % interval of their mean, else the lowest end of any run's own interval. The lower of two: with
+    /// the last quarter of the window, and without it, since a change only in the last values is a step.
     pub low: f64,
-    /// Upper end, or the greatest.
+    /// Upper end, in the same way.
     pub high: f64,
-    /// When what it is taken from begins and ends, seconds since the stage began, medians of the runs.
+    /// Beginning and end of the window in which growth is measured, seconds since the stage began, medians of the runs.
     pub between_s: (f64, f64),
 }
 
 impl EndGrowth {
-    /// Tells whether it grows or falls for sure, and by an amount worth a word.
+    /// Tells whether it surely grows or falls, and by enough to be worth mentioning.
     pub fn counts(&self) -> bool {
         let whole = self.rate * (self.between_s.1 - self.between_s.0);
         (self.low > 0.0 || self.high < 0.0) && whole.abs() >= LEAST_GROWTH
@@ -96,15 +96,15 @@ impl EndGrowth {
 /// The intervals of one run.
 struct Series {
     repeat: u32,
-    /// When each ended, seconds since the stage began.
+    /// End of each interval, seconds since the stage began.
     ends_s: Vec<f64>,
-    /// Bytes that were moved until then.
+    /// Bytes that were moved until the end of each interval.
     moved: Vec<f64>,
     /// Bytes per second.
     rates: Vec<f64>,
 }
 
-/// Per operation what the runs say; nothing of operations whose runs are too short.
+/// Returns the course of each operation; operations whose runs are too short are left out.
 pub(crate) fn courses(cells: &[&CellData], apart: bool) -> BTreeMap<Scope, RunCourse> {
     let mut series: BTreeMap<Scope, Vec<Series>> = BTreeMap::new();
     for cell in cells {
@@ -136,8 +136,8 @@ fn of_rows(repeat: u32, all: &[Row], rows: &[&IntervalRow]) -> Option<Series> {
 }
 
 impl Series {
-    /// Cuts at the earliest place within the last tenth behind which every interval is below the share of those before the cut: however
-    /// long the last I/Os take, none of their intervals is a measure of the next.
+    /// Cuts the series at the earliest place in its last tenth after which every interval is below [`TRICKLE`] of those before the cut. The
+    /// trickling intervals are always compared with those before the cut, never with each other.
     fn leave_out_the_trickle(&mut self) {
         let n = self.rates.len();
         let trickles = |cut: &usize| {
@@ -152,12 +152,12 @@ impl Series {
         }
     }
 
-    /// Returns when so many intervals were over.
+    /// Returns the end of the interval with this number, counted from 1, in seconds.
     fn time(&self, intervals: usize) -> Option<f64> {
         self.ends_s.get(intervals.checked_sub(1)?).copied()
     }
 
-    /// Returns what had been moved after so many intervals, bytes.
+    /// Returns the bytes moved in the first so many intervals.
     fn moved_after(&self, intervals: usize) -> Option<f64> {
         self.moved.get(intervals.checked_sub(1)?).copied()
     }
@@ -170,7 +170,7 @@ struct OneRun {
     growth: Option<RunGrowth>,
 }
 
-/// The growth of one run at its end, and without the last quarter of that, where enough is left: a step within the last values is no growth.
+/// The growth of one run at its end, with and (where enough is left) without the last quarter: a step in the last values is not growth.
 struct RunGrowth {
     whole: Growth,
     before: Option<Growth>,
@@ -184,11 +184,11 @@ struct Place {
     low_s: Option<f64>,
     high_s: Option<f64>,
     at_bytes: Option<f64>,
-    /// At the ends of the place's interval.
+    /// Bytes moved at the two ends of the place's interval.
     ends_bytes: (Option<f64>, Option<f64>),
     before: f64,
     after: f64,
-    /// Intervals after which it is over.
+    /// Number of intervals after which the change is over.
     over: usize,
 }
 
@@ -228,7 +228,7 @@ fn of_run(series: &Series) -> Option<OneRun> {
             stats::growth(&series.rates[part.clone()], &series.ends_s[part])
         };
         let until = n - (n - from) / 4;
-        // Without it as many values before it, back to the change.
+        // Without the last quarter, the window is extended by as many values before it, at most back to the change.
         let earlier = (from - (n - until).min(from)).max(over).min(until);
         let between_s = (series.time(from)?, series.time(n)?);
         Some(RunGrowth { whole: of(from..n)?, before: of(earlier..until), between_s })
@@ -240,7 +240,7 @@ fn of_run(series: &Series) -> Option<OneRun> {
 
 fn of_runs(series: &[Series]) -> Option<RunCourse> {
     let runs: Vec<OneRun> = series.iter().filter_map(of_run).collect();
-    // Of all runs of the variant: what only the slowest are long enough to show is not said of it.
+    // The share is of all runs of the variant, so that what only its longest runs can show is not reported for it.
     let most = |n: usize| n > 0 && n as f64 >= MOST_RUNS * series.len() as f64;
     let (change, turns) = change(&runs, &most).unzip();
     (!runs.is_empty()).then(|| RunCourse {
@@ -252,7 +252,7 @@ fn of_runs(series: &[Series]) -> Option<RunCourse> {
     })
 }
 
-/// The warm-up that most runs have, or 0 where most have none.
+/// Returns the warm-up that most runs have, or 0 where most have none.
 fn warm_up(said: &[OneRun], most: &dyn Fn(usize) -> bool) -> Option<f64> {
     let known = said.iter().filter_map(|run| run.warm_up_s);
     let (some, none): (Vec<f64>, Vec<f64>) = known.partition(|time| *time > 0.0);
@@ -304,7 +304,7 @@ fn growth(said: &[OneRun], most: &dyn Fn(usize) -> bool) -> Option<EndGrowth> {
     }
     let whole: Vec<Growth> = all.iter().map(|growth| growth.whole).collect();
     let before: Option<Vec<Growth>> = all.iter().map(|growth| growth.before).collect();
-    // Where too little is left, each run's own interval says how far its values are from a line.
+    // Where too little is left without the last quarter, the intervals of the single runs are used instead.
     let first = before.map_or_else(|| widest(&whole), |before| together(&before));
     let last = together(&whole);
     Some(EndGrowth {
@@ -325,7 +325,7 @@ fn together(all: &[Growth]) -> (f64, f64) {
     mean.map_or_else(|| widest(all), |interval| (interval.low, interval.high))
 }
 
-/// From the least to the greatest that the interval of any run holds.
+/// Returns the range that covers the intervals of all runs.
 fn widest(all: &[Growth]) -> (f64, f64) {
     let low = all.iter().map(|growth| growth.low).fold(f64::INFINITY, f64::min);
     let high = all.iter().map(|growth| growth.high).fold(f64::NEG_INFINITY, f64::max);

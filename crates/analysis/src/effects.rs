@@ -213,8 +213,8 @@ fn level(plan: &PlanFacts, variant: &VariantFacts, factor: &Varied) -> Option<us
     factor.levels.iter().position(|level| *level == wanted)
 }
 
-/// Returns the factors reduced to levels of which every combination was planned, and the levels dropped for that: repeatedly the one with the
-/// smallest share of its combinations.
+/// Reduces the factors to levels with all combinations planned; returns them and the levels dropped for that. The level with the smallest share of
+/// planned combinations is dropped until none is missing.
 fn drop_incomplete_levels(
     mut factors: Vec<Varied>,
     plan: &PlanFacts,

@@ -1,4 +1,4 @@
-//! Expectations held against what was found.
+//! Expectations compared with what was found.
 
 use std::collections::BTreeMap;
 
@@ -11,30 +11,30 @@ use crate::scope::Scope;
 use crate::values::MetricValues;
 use crate::variant::VariantFigures;
 
-/// One expectation and what became of it.
+/// One expectation and its outcome.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expectation {
     /// The figure that was expected, with its bound.
     pub expected: ExpectedFigure,
     /// Unit of what was expected and found.
     pub unit: Unit,
-    /// The figure, the median over the repeats, or its ratio to the other one, as in comparisons.
+    /// The figure found: the median over the repeats, or its ratio to another figure, estimated as in comparisons.
     pub found: Option<f64>,
-    /// Lower end of its 95 % interval, of its range below five repeats.
+    /// Lower end of its 95 % interval; with fewer than five repeats, of its range.
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
-    /// Repeats behind it.
+    /// Number of repeats behind it.
     pub n: usize,
     /// Outcome of the expectation.
     pub outcome: ExpectationOutcome,
-    /// The fewest I/Os of a run, where they are too few for the percentile or the rate that it is of: no number of repeats decides it.
+    /// The fewest I/Os of a run, if they are too few for the percentile or rate that is expected, so that no number of repeats decides it.
     pub few_ios: Option<u64>,
-    /// Figures that show why it may be otherwise here, each the median over the repeats.
+    /// Figures that may explain a deviation, each the median over the repeats.
     pub evidence: Vec<Evidence>,
 }
 
-/// A figure that shows why another is otherwise than expected.
+/// A figure that may explain why another one differs from its expectation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evidence {
     /// The figure.
@@ -48,24 +48,24 @@ pub struct Evidence {
 /// Outcome of an expectation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ExpectationOutcome {
-    /// It is as expected: all of its interval, or its median below five repeats.
+    /// The whole interval lies within the bound; with fewer than five repeats, the median.
     Met,
-    /// It is not: nothing of its interval, or not its median below five repeats; or what was to turn keeps its level.
+    /// The whole interval lies outside the bound (with fewer than five repeats, the median), or an expected change of level did not occur.
     Missed,
-    /// A part of the interval is as expected, or it rests on too few I/Os of a run.
+    /// Only a part of the interval lies within the bound, or the figure rests on too few I/Os of a run.
     Unclear,
     /// There is no such figure.
     Unknown,
-    /// There are figures, and no ratio of them: the one that it is divided by is 0.
+    /// Both figures exist but have no ratio: the divisor is 0.
     NoRatio,
-    /// It is of a variant that did not run.
+    /// It concerns a variant that did not run.
     NotRun,
-    /// It is expected at another scale.
+    /// The expectation holds for another scale than that of the run.
     Elsewhere,
 }
 
 impl ExpectationOutcome {
-    /// The word for it.
+    /// The outcome in one word.
     pub fn word(self) -> &'static str {
         match self {
             Self::Met => "met",
@@ -79,7 +79,7 @@ impl ExpectationOutcome {
     }
 }
 
-/// Holds each expectation against the figures of its variants.
+/// Checks each expectation against the figures of its variants.
 pub(crate) fn check_expectations(
     plan: &PlanFacts,
     variants: &[VariantFigures],
@@ -98,7 +98,7 @@ fn check_expectation(
         }
         Some(other) => ratio(&expected.figure, other, variants),
     };
-    // What was to turn and keeps its level is otherwise than expected.
+    // The expected change of level did not occur: then the expectation is missed, though there is no figure.
     let level = figure.median.is_none().then(|| level_runs(expected, variants)).flatten();
     let shown = |figure: &FigureName| Evidence {
         unit: unit_of(plan, figure).unwrap_or(Unit::Ratio),
@@ -146,8 +146,8 @@ pub(crate) fn unit_of(plan: &PlanFacts, figure: &FigureName) -> Option<Unit> {
     known.or_else(picked)
 }
 
-/// One figure over another, from the repeats that have both: estimated as in every other comparison; where there are too few for that, or
-/// some are zero, the median of the repeats' own ratios, with their range.
+/// Returns the ratio of one figure to another, from the repeats that have both: estimated as in every other comparison; where there are too few
+/// repeats for that, or some values are zero, the median of the ratios within each repeat, with their range.
 pub(crate) fn ratio(figure: &FigureName, base: &FigureName, variants: &[VariantFigures]) -> Figure {
     let base = values(base, variants);
     let by_repeat = values(figure, variants).into_iter();
@@ -165,8 +165,8 @@ pub(crate) fn ratio(figure: &FigureName, base: &FigureName, variants: &[VariantF
     }
 }
 
-/// Runs in which throughput keeps its level where it was expected to turn; `None` where it turns, where the runs are too short to say so, and for
-/// all other figures.
+/// Returns the number of runs in which throughput keeps its level though it was expected to change; `None` where it changes, where the runs are too
+/// short to tell, and for all other figures.
 fn level_runs(expected: &ExpectedFigure, variants: &[VariantFigures]) -> Option<usize> {
     let FigureName { metric, stage, operation, variant, .. } = &expected.figure;
     let variant = variants.iter().find(|one| one.name == *variant)?;
@@ -192,19 +192,19 @@ pub(crate) fn ran(variant: &str, variants: &[VariantFigures]) -> bool {
     variants.iter().any(|one| one.name == variant && one.repeats + one.failed > 0)
 }
 
-/// A figure as questions name it.
+/// Converts the name of a figure into the form of a question.
 pub(crate) fn as_question(name: &FigureName) -> AskedMetric {
     let FigureName { metric, stage, operation, layer, .. } = name.clone();
     AskedMetric { metric, stage, operation, layer, threshold: 0.0 }
 }
 
-/// The value of each repeat.
+/// Returns the value of a figure in each repeat.
 pub(crate) fn values(name: &FigureName, variants: &[VariantFigures]) -> BTreeMap<u32, f64> {
     let points = held(name, variants).into_iter().flat_map(|(_, values)| &values.points);
     points.map(|point| (point.repeat, point.value)).collect()
 }
 
-/// The values that a figure names, with their variant.
+/// Finds the values of a figure, with their variant.
 fn held<'a>(
     name: &FigureName,
     variants: &'a [VariantFigures],
@@ -215,7 +215,7 @@ fn held<'a>(
     values.find(|of| asks(&question, &of.scope, &of.metric)).map(|values| (variant, values))
 }
 
-/// The fewest I/Os of a run behind an expected figure and the one that it is divided by, where they are too few for it.
+/// Returns the fewest I/Os of a run behind an expected figure and its divisor, if they are too few for it.
 fn few_ios_of(expected: &ExpectedFigure, variants: &[VariantFigures]) -> Option<u64> {
     let figures = std::iter::once(&expected.figure).chain(&expected.of);
     few_ios(figures.filter_map(|figure| {

@@ -21,11 +21,11 @@ const TIE_SHARE: f64 = 0.8;
 /// Latency of a set of I/Os.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RungLatency {
-    /// I/Os.
+    /// Number of I/Os.
     pub ios: u64,
     /// Their median, nanoseconds; `None` where there were none.
     pub p50_ns: Option<f64>,
-    /// Their 99th percentile, nanoseconds; `None` where they are fewer than 1,000.
+    /// Their 99th percentile, nanoseconds; `None` where there are fewer than 1,000 I/Os.
     pub p99_ns: Option<f64>,
 }
 
@@ -40,15 +40,15 @@ pub struct Rung {
     pub by: Option<LatencySource>,
     /// All of its I/Os.
     pub all: RungLatency,
-    /// Its reads, where they are told apart.
+    /// Its reads, where reads and writes are known separately.
     pub read: Option<RungLatency>,
-    /// Its writes, where they are told apart.
+    /// Its writes, where reads and writes are known separately.
     pub write: Option<RungLatency>,
-    /// Its 99th percentile less that of the slowest device below it, nanoseconds; negative if it replies before that device does.
+    /// Its 99th percentile minus that of the slowest device below it, nanoseconds; negative if it replies before that device does.
     pub adds_ns: Option<f64>,
-    /// Events that were lost.
+    /// Number of trace events that were lost.
     pub lost: u64,
-    /// Why it has no figures.
+    /// The reason why it has no figures.
     pub absent: Option<String>,
 }
 
@@ -85,7 +85,7 @@ impl Ladder {
                 let (adds, of) = (show::nanos(*adds_ns), show::nanos(*of_ns));
                 format!("{who} made the p99 latency: it adds {adds} of {of}")
             }
-            Err(why) => format!("which layer made the p99 latency is not told: {why}"),
+            Err(why) => format!("which layer made the p99 latency is not known: {why}"),
         }
     }
 }
@@ -111,7 +111,7 @@ pub fn ladder(load: Option<&Histogram<u64>>, devices: &[DeviceLatency]) -> Ladde
     let first = match (load, &roots[..]) {
         (Some(_), _) => Ok(LOAD.to_owned()),
         (None, [one]) => Ok(one.clone()),
-        (None, _) => Err("no one device stands over all others".to_owned()),
+        (None, _) => Err("no single device is above all others".to_owned()),
     };
     let made = first.and_then(|first| maker(&first, &rungs));
     Ladder { rungs, made }
@@ -203,7 +203,7 @@ fn maker(first: &str, all: &[Rung]) -> Result<MadeBy, String> {
                 added.iter().take(added.len() - 1).map(|(_, ns)| *ns).fold(0.0, f64::max);
             if most_above * TIE_SHARE <= p99 {
                 return Err(format!(
-                    "{} answers before {}, which is slower: which of them made it cannot be told",
+                    "{} answers before {}, which is slower, so that it is not known which of them made it",
                     at.name, below.name
                 ));
             }
@@ -222,7 +222,7 @@ fn maker(first: &str, all: &[Rung]) -> Result<MadeBy, String> {
     }
 }
 
-/// Joins the ladders of all repeats of a load on a stack: the median of each figure, and the rung that more than half of them name.
+/// Joins the ladders of all repeats of a load on a stack: the median of each figure, and the rung that more than half of the repeats name.
 pub fn join_repeats(ladders: &[Ladder]) -> Option<Ladder> {
     let first = ladders.first()?;
     let rungs = first.rungs.iter().map(|rung| {

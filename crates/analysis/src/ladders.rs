@@ -1,4 +1,4 @@
-//! Ladders of latency of a result: one for each measured stage of each variant in which it was asked for.
+//! Latency by layer in a result: one ladder for each measured stage of each variant for which the experiment asks for it.
 
 use hdrhistogram::Histogram;
 use results::histogram;
@@ -46,7 +46,7 @@ pub(crate) fn ladders(set: &ResultSet) -> Vec<StageLadder> {
     all
 }
 
-/// The latency of all I/Os of a load, without those that make others durable.
+/// Returns the latency of all I/Os of a load, without flushes and the like, which only make other I/Os durable.
 fn of_load(load: &LoadSummary) -> Option<Histogram<u64>> {
     let names = counted_operations(load.operations.keys());
     let texts = names.filter_map(|name| load.operations.get(name)?.histogram.as_deref());

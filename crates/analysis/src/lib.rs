@@ -65,22 +65,22 @@ pub struct Analysis {
     pub accelerator: Accelerator,
     /// Tells whether layers and engine were simulated twins: no figure is real then.
     pub simulated: bool,
-    /// Why the result is not whole; `None` when it is.
+    /// The reason why the result is incomplete; `None` when it is complete.
     pub incomplete: Option<String>,
-    /// The stand of the run that still writes the result; `None` when none does.
+    /// The progress of the run that still writes the result; `None` when no run does.
     pub going_on: Option<String>,
-    /// Which of its files are not as the run left them; `None` when none is known to be.
+    /// The files that are no longer as the run left them; `None` when no change is known.
     pub changed: Option<String>,
     /// Names of the measured stages in their order.
     pub stages: Vec<String>,
     /// Every variant of the plan in its order; the first is the base of comparisons.
     pub variants: Vec<VariantFigures>,
-    /// Every other variant against the base, in each metric that both have: what is asked first, in the
-    /// order of the questions, then the rest by name.
+    /// Every other variant compared with the base, in each metric that both have: those asked about first,
+    /// in the order of the questions, then the rest by name.
     pub comparisons: Vec<MetricComparison>,
-    /// Effects of each factor in what is asked, where factors were crossed.
+    /// Effects of each factor on the metrics asked about, where factors were crossed.
     pub effects: Vec<FactorEffects>,
-    /// The better way to have an amount of bytes in flight, of each sweep by outstanding bytes.
+    /// For each sweep by outstanding bytes, the better way to split an amount of bytes in flight into I/Os.
     pub splits: Vec<Split>,
     /// The course of each cache over time.
     pub caches: Vec<CacheCourse>,
@@ -88,7 +88,7 @@ pub struct Analysis {
     pub ladders: Vec<StageLadder>,
     /// Expectations and their outcomes.
     pub expectations: Vec<Expectation>,
-    /// Figures that the source reported, beside those that were found here.
+    /// Figures that the experiment's source reported, beside those found here.
     pub reported: Vec<Reported>,
 }
 
@@ -131,10 +131,10 @@ pub fn analyse(result: &ResultSet) -> Analysis {
     }
 }
 
-/// The reason why no verdict is given while a run goes on: one that is looked at whenever somebody likes is false far more often.
+/// The reason given for a missing verdict while a run goes on: looking at arbitrary times would make false verdicts far more frequent.
 pub const GOES_ON: &str = "not judged: the run still goes on";
 
-/// Takes the verdicts away that are not of a look that was planned.
+/// Replaces the verdicts that do not come from a planned look by `unclear`.
 fn leave_open(comparisons: &mut [MetricComparison], effects: &mut [FactorEffects]) {
     for c in comparisons.iter_mut().filter(|c| c.verdict.is_some() && c.decided_after.is_none()) {
         let open = Some(Verdict::Unclear);
@@ -146,7 +146,7 @@ fn leave_open(comparisons: &mut [MetricComparison], effects: &mut [FactorEffects
     }
 }
 
-/// All comparisons, with those that are asked for and lack a value.
+/// Makes all comparisons, including those asked for that lack a value.
 fn compared(
     result: &ResultSet,
     variants: &[VariantFigures],

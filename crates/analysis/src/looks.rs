@@ -1,12 +1,12 @@
-//! When a run was looked at that takes as many repeats as are needed.
+//! The looks at a run that takes as many repeats as it needs.
 
 use results::model::CellState;
 use results::read::ResultSet;
 
-/// After which repeats the run was looked at so far, in order; `None` of a run with a fixed number.
+/// Returns the repeats after which the run was looked at so far, in order; `None` for a run with a fixed number of repeats.
 ///
-/// A look counts when every cell up to it has ended by itself. Where the time was over before the next look, the last repeat is a look
-/// in its place: there are never more of them than were planned.
+/// A look counts when every cell up to it has ended by itself. If the time ran out before the next look, the last repeat counts as that
+/// look, so that there are never more looks than planned.
 pub fn looks(set: &ResultSet) -> Option<Vec<u32>> {
     let planned = &set.manifest.plan.sequential.as_ref()?.looks;
     let ended = |repeat: u32| {

@@ -1,4 +1,4 @@
-//! Devices of variants that are held against each other: those at the same place of their stacks, whatever the experiment calls them.
+//! Matches the devices of different variants for comparison: those at the same place of their stacks, whatever the experiment calls them.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use results::model::LayerFacts;
 /// Word that stands for a device in a stack.
 const DEVICE: &str = "device";
 
-/// The devices of a variant: by the name that all variants' devices of one place have in common, its own name.
+/// The devices of a variant: its own name of each device, by the name shared by all variants for the device at that place.
 pub(crate) type Devices = BTreeMap<String, String>;
 
 /// A device that variants have in common.
@@ -16,8 +16,8 @@ struct Common {
     place: Vec<String>,
 }
 
-/// The devices of each stack. A device has the name that the first stack with one at this place gives it; one whose place no other
-/// stack has goes with the one of its own name.
+/// Returns the devices of each stack. The shared name of a device is the one that the first stack with a device at this place gives it; a
+/// device at a place that no other stack has is matched by its own name.
 pub(crate) fn devices<'a>(stacks: impl Iterator<Item = &'a [LayerFacts]>) -> Vec<Devices> {
     let mut all: Vec<Common> = Vec::new();
     let of = |stack: &[LayerFacts]| {
@@ -47,13 +47,13 @@ pub(crate) fn devices<'a>(stacks: impl Iterator<Item = &'a [LayerFacts]>) -> Vec
     stacks.map(of).collect()
 }
 
-/// The devices of a stack, each with the way to it from the top: the inputs that layers with several have it on.
+/// Returns the devices of a stack, each with the path to it from the top: the inputs taken at layers that have several.
 fn placed(stack: &[LayerFacts]) -> Vec<Common> {
     let devices = || stack.iter().filter(|layer| layer.layer == DEVICE);
     let several = devices().count() > 1;
     devices()
         .map(|device| {
-            // Of results without what stands on what, only the order is known.
+            // In results that do not record which layer stands on which, only the order is known.
             let known = stack.iter().any(|layer| !layer.on.is_empty());
             let place = match (several, known) {
                 (false, _) => Vec::new(),
@@ -65,11 +65,11 @@ fn placed(stack: &[LayerFacts]) -> Vec<Common> {
         .collect()
 }
 
-/// The inputs on the way from the top down to what is called `below`, those alone that are a choice.
+/// Returns the inputs on the path from the top down to the layer called `below`, only at layers with more than one.
 fn way(stack: &[LayerFacts], below: &str) -> Vec<String> {
     let mut inputs = Vec::new();
     let mut at = below;
-    // No way is longer than the stack, unless somebody bent a result into a circle.
+    // No path is longer than the stack; the bound ends the walk through a damaged result with a cycle.
     for _ in stack {
         let on = |layer: &&LayerFacts| layer.on.values().any(|name| name == at);
         let Some(layer) = stack.iter().find(on) else { break };

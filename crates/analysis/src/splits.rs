@@ -1,4 +1,4 @@
-//! One large I/O, or as many bytes in flight as many small ones: of each sweep by outstanding bytes, the split that is fastest, and how surely.
+//! One large I/O, or the same bytes in flight as many small ones: for each sweep by outstanding bytes, the fastest split, and how sure it is.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::values::{MetricValues, pairs};
 /// The keys of a sweep by outstanding bytes.
 const OUTSTANDING: &str = "outstanding";
 const DEPTH: &str = "depth";
-/// The metric that says which split is fastest.
+/// The metric by which the fastest split is found.
 const METRIC: &str = "throughput_bytes_per_s";
 /// The share of the throughput below which a difference does not matter.
 const THRESHOLD: f64 = 0.05;
@@ -30,11 +30,11 @@ pub struct Split {
     pub operation: String,
     /// Bytes in flight of each job.
     pub outstanding: u64,
-    /// The fewest I/Os that they were, the base of all comparisons: one, where that was swept.
+    /// The split into the fewest I/Os, the base of all comparisons: a single one, if that was swept.
     pub whole: SplitPoint,
-    /// The fastest of the others.
+    /// The fastest of the other splits.
     pub best: SplitPoint,
-    /// The fastest over the whole; no ratio where no repeat has both.
+    /// Throughput of `best` over that of `whole`; `None` where no repeat has both.
     pub ratio: Option<f64>,
     /// Lower end of its 95 % interval.
     pub low: Option<f64>,
@@ -42,13 +42,13 @@ pub struct Split {
     pub high: Option<f64>,
     /// Repeats that have both.
     pub n: usize,
-    /// The fewest I/Os of a run, where no run of one of the compared did enough of them for an answer.
+    /// The fewest I/Os of a run, if they were too few for an answer.
     pub few_ios: Option<u64>,
     /// The answer.
     pub answer: SplitAnswer,
 }
 
-/// The bytes in flight as so many I/Os.
+/// The bytes in flight split into so many I/Os.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SplitPoint {
     /// I/Os in flight.
@@ -57,7 +57,7 @@ pub struct SplitPoint {
     pub median: Option<f64>,
 }
 
-/// The better way to have an amount of bytes in flight.
+/// The better way to split an amount of bytes in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SplitAnswer {
     /// Many small I/Os: the fastest split is surely faster than the whole.
@@ -71,7 +71,7 @@ pub enum SplitAnswer {
 }
 
 impl SplitAnswer {
-    /// The word for it.
+    /// The answer in one word.
     pub fn word(self) -> &'static str {
         match self {
             Self::Split => "split",
@@ -85,24 +85,24 @@ impl SplitAnswer {
 /// The values of one variant, stage, operation and amount, by swept depth.
 type Amount<'a> = BTreeMap<u64, Option<Measured<'a>>>;
 
-/// Values, and the fewest I/Os of a run that they are of.
+/// Values, and the fewest I/Os of any run behind them.
 #[derive(Clone, Copy)]
 struct Measured<'a> {
     values: &'a MetricValues,
     least_ios: u64,
 }
 
-/// A split beside the whole of its amount.
+/// A split compared with the whole of its amount.
 struct Beside {
     depth: u64,
     comparison: Comparison,
     few_ios: Option<u64>,
 }
 
-/// All answers, by stage, operation, variant and amount.
+/// Returns all answers, by stage, operation, variant and amount.
 ///
-/// Every split is compared with the whole of its amount, and all of a result are judged as one family (Holm), so that the fastest of many is not
-/// taken for better since there are many.
+/// Every split is compared with the whole of its amount, and all comparisons of a result are judged as one family (Holm), so that the fastest of
+/// many splits is not called better only because there are many.
 pub(crate) fn splits(plan: &PlanFacts, variants: &[VariantFigures]) -> Vec<Split> {
     let amounts: Vec<_> = variants
         .iter()
@@ -123,7 +123,7 @@ pub(crate) fn splits(plan: &PlanFacts, variants: &[VariantFigures]) -> Vec<Split
     found
 }
 
-/// Judges all splits together but those of too few I/Os.
+/// Judges all splits together, except those with too few I/Os.
 fn judge<'a>(all: impl Iterator<Item = &'a mut Beside>) {
     let enough = all.filter(|beside| beside.few_ios.is_none());
     let mut family: Vec<_> =
@@ -131,7 +131,7 @@ fn judge<'a>(all: impl Iterator<Item = &'a mut Beside>) {
     stats::judge(&mut family);
 }
 
-/// Returns every measured split of an amount beside its whole, by depth, not judged yet; nothing where the whole was not measured.
+/// Compares every measured split of an amount with its whole, by depth, without verdicts; nothing where the whole was not measured.
 fn beside_whole(amount: &Amount) -> Vec<Beside> {
     let mut all = amount.iter();
     let Some((_, Some(whole))) = all.next() else { return Vec::new() };
@@ -152,7 +152,7 @@ fn beside_whole(amount: &Amount) -> Vec<Beside> {
 /// Stage, operation and bytes in flight.
 type Named = (String, String, u64);
 
-/// The amounts of a variant that were in flight at two depths at least.
+/// Returns the amounts of a variant that were measured at two depths at least.
 fn amounts<'a>(plan: &PlanFacts, variant: &'a VariantFigures) -> BTreeMap<Named, Amount<'a>> {
     let facts = plan.variants.iter().find(|facts| facts.name == variant.name);
     let points: BTreeMap<&str, (&SweepFacts, u64, u64)> = facts
@@ -180,7 +180,7 @@ fn amounts<'a>(plan: &PlanFacts, variant: &'a VariantFigures) -> BTreeMap<Named,
             continue;
         }
         let named = (sweep.stage.clone(), operation.to_owned(), *outstanding);
-        // Without a count they are of a result that kept none.
+        // A missing count comes from an old result, which kept none.
         let least_ios = variant.least_ios.get(&values.scope).copied().unwrap_or(u64::MAX);
         let amount = found.entry(named);
         let amount = amount.or_insert_with(|| swept(&sweep.stage, *outstanding));
@@ -210,7 +210,7 @@ fn split(
         () if compared.iter().any(is(Verdict::Unclear)) => SplitAnswer::Open,
         () => SplitAnswer::Either,
     };
-    // Where some are surely faster, the answer is one of these, and no unsure one that happens to have a higher median.
+    // Where some splits are surely faster, the best is one of these, even if an undecided one happens to have a higher median.
     let is_answer = |depth: &u64| {
         let sure = |beside: &Beside| beside.depth == *depth && is(Verdict::Better)(beside);
         answer != SplitAnswer::Split || compared.iter().any(sure)

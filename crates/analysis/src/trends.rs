@@ -1,4 +1,4 @@
-//! One experiment run again and again, on one machine: what of its figures changed, and between which results.
+//! One experiment run again and again on one machine: which of its figures changed, and between which results.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use crate::{Analysis, analyse};
 /// The beginning of 2025, seconds since 1970: no run started earlier.
 const FIRST_START: i64 = 1_735_689_600;
 
-/// Figures and facts of a result that are held against those of other results of its kind. The result itself need not be kept.
+/// Figures and facts of a result that are compared with those of other results of its kind. The result itself need not be kept.
 #[derive(Debug, Clone)]
 pub struct TrendResult {
     run_id: String,
@@ -25,23 +25,23 @@ pub struct TrendResult {
     figures: Vec<AskedFigure>,
 }
 
-/// Results that can be held against each other have this in common.
+/// The properties that results must have in common to be compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrendKind {
     /// The experiment's name.
     pub experiment: String,
     /// Its scale.
     pub scale: Option<String>,
-    /// Processor of the machine, and what executed the guest; or that all was simulated.
+    /// Processor of the machine, and the accelerator of the guest; or a note that all was simulated.
     pub machine: String,
-    /// The whole of its file: what asks something else is another experiment.
+    /// The whole text of the experiment's file: with different questions it is a different experiment.
     text: Option<String>,
 }
 
 /// One run in a series.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TrendRun {
-    /// When it started: UTC, RFC 3339.
+    /// Time at which it started: UTC, RFC 3339.
     pub started_utc: String,
     /// Directory of the result.
     pub path: PathBuf,
@@ -49,7 +49,7 @@ pub struct TrendRun {
     pub kernel: Option<String>,
     /// Version of the program.
     pub tool_version: String,
-    /// Tells whether its files are known to be as the run left them; nobody knows of one that is not sealed.
+    /// Tells whether its files are known to be as the run left them; for a result without a seal that is not known.
     pub sealed: bool,
 }
 
@@ -61,16 +61,16 @@ struct AskedFigure {
     better: Better,
 }
 
-/// A result that counts in no series.
+/// A result that is not part of any series.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
     /// Its directory.
     pub path: PathBuf,
-    /// Why it does not count.
+    /// The reason why it is left out.
     pub why: String,
 }
 
-/// All series of some results, and which of these are in none.
+/// All series of some results, and the results that are in none.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Trends {
     /// Every figure of every kind.
@@ -88,7 +88,7 @@ pub struct TrendName {
     pub scope: Scope,
     /// The variant.
     pub variant: String,
-    /// The base that it is divided by; `None` of an experiment with one variant.
+    /// The base that it is divided by; `None` where there is only one variant, or no ratio.
     pub over: Option<String>,
 }
 
@@ -99,7 +99,7 @@ pub struct TrendSeries {
     pub kind: TrendKind,
     /// Name of the series.
     pub name: TrendName,
-    /// Which direction is good.
+    /// The direction that is good.
     pub better: Better,
     /// The relative difference that does not matter, as the experiment says it (0.03 is 3 %).
     pub threshold: f64,
@@ -112,7 +112,7 @@ pub struct TrendSeries {
 }
 
 impl TrendSeries {
-    /// Tells whether a change is told as a share of what was before: all values are above 0.
+    /// Tells whether changes are stated relative to the level before, which needs all values above 0.
     pub fn is_relative(&self) -> bool {
         are_relative(&self.values())
     }
@@ -122,13 +122,13 @@ impl TrendSeries {
     }
 }
 
-/// Tells whether a change of these values is told as a share of what was before: all are above 0.
+/// Tells whether changes of these values are stated relative to the level before, which needs all of them above 0.
 pub fn are_relative(values: &[f64]) -> bool {
     values.iter().all(|value| *value > 0.0)
 }
 
-/// The trend of values, oldest first, or of their logarithms where they [`are_relative`]. Of others a change counts when it is greater than the
-/// threshold's part of their mean size. `threshold` is the relative difference that does not matter (0.03 is 3 %); `seed` draws the series of the tests.
+/// Returns the trend of values, oldest first, or of their logarithms where they [`are_relative`]. For other values a change counts
+/// from `threshold` times their mean magnitude. `threshold` is the relative difference that does not matter (0.03 is 3 %); `seed` seeds the test.
 pub fn trend_of(values: &[f64], threshold: f64, seed: Seed) -> Trend {
     if are_relative(values) {
         let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
@@ -139,10 +139,10 @@ pub fn trend_of(values: &[f64], threshold: f64, seed: Seed) -> Trend {
 }
 
 impl TrendResult {
-    /// Takes from a whole result what its experiment asks: each other variant over the base, or the only variant's median.
+    /// Takes the figures that the experiment asks about from a complete result: each other variant over the base, or the only variant's median.
     ///
     /// # Errors
-    /// One that is not whole, or not as its run left it, does not count, nor does one whose start has no place among others.
+    /// When the result is incomplete, is not as its run left it, or has a start time that cannot be ordered among others.
     pub fn of(result: &ResultSet) -> Result<Self, LeftOut> {
         let changed = result.seal.broken().map(|what| format!("it was changed: {what}"));
         let incomplete = || Some(format!("it is incomplete: {}", result.incomplete.as_ref()?));
@@ -169,7 +169,7 @@ impl TrendResult {
     }
 }
 
-/// Returns a start in the one way of writing it by which starts are ordered, or why it is none.
+/// Returns a start time in the canonical form by which runs are sorted, or the reason why it is invalid.
 fn start(text: &str) -> Result<String, String> {
     let time: Timestamp =
         text.parse().map_err(|_| format!("its started_utc '{text}' is no time"))?;
@@ -179,7 +179,7 @@ fn start(text: &str) -> Result<String, String> {
     Ok(time.to_string())
 }
 
-/// Returns the kernels that its cells ran on, or that of the machine where no cell says it.
+/// Returns the kernels that the cells ran on, or that of the machine where no cell records one.
 fn kernels(result: &ResultSet) -> Option<String> {
     let records = result.cells.iter().filter_map(|cell| cell.record.as_ref());
     let of_cells: BTreeSet<&str> =
@@ -191,11 +191,11 @@ fn kernels(result: &ResultSet) -> Option<String> {
     }
 }
 
-/// Returns an experiment without the kernel that was set from the command line: a series over kernels asks the same of each.
+/// Returns the text of an experiment without a kernel set on the command line, so that runs on different kernels belong to one series.
 fn without_kernel(text: &str) -> String {
     let is_kernel = |line: &&str| line.starts_with("\"machine.kernel\" = ");
     let kept = text.lines().filter(|line| !is_kernel(line)).collect::<Vec<_>>().join("\n");
-    // The table of what the command line gave as earlier versions had it.
+    // The form in which earlier versions wrote what was given on the command line.
     let kept = kept.replace("# Given on the command line:\n[given]", "[set]");
     kept.trim_end().strip_suffix("[set]").unwrap_or(&kept).trim_end().to_owned()
 }
@@ -222,7 +222,7 @@ fn place(accelerator: Accelerator) -> &'static str {
     }
 }
 
-/// Returns what is asked and rests on as many repeats as a verdict needs.
+/// Returns the figures asked about that have as many repeats as a verdict needs.
 fn figures(analysis: &Analysis, manifest: &Manifest) -> Vec<AskedFigure> {
     let mut figures = Vec::new();
     let mut add = |name: TrendName, value: Option<f64>, n: usize, threshold: f64| {
@@ -247,7 +247,7 @@ fn figures(analysis: &Analysis, manifest: &Manifest) -> Vec<AskedFigure> {
             variant: c.new.clone(),
             over: Some(c.base.clone()),
         };
-        // Nothing is a multiple of 0: the variant stands for itself.
+        // Without a ratio, as to a base of 0, the variant's own figure is taken.
         let new_figure = || {
             let variant = analysis.variants.iter().find(|one| one.name == c.new)?;
             variant.figure(&c.scope, &c.metric)
@@ -262,7 +262,7 @@ fn figures(analysis: &Analysis, manifest: &Manifest) -> Vec<AskedFigure> {
     figures
 }
 
-/// The figures of the only variant that are asked about, each with the difference that does not matter.
+/// Returns the figures asked about of the only variant, each with the difference that does not matter.
 fn asked_of<'a>(
     only: &'a crate::VariantFigures,
     manifest: &'a Manifest,
@@ -270,7 +270,7 @@ fn asked_of<'a>(
     let all = only.figures.iter().flat_map(|(scope, of)| {
         of.iter().map(move |(metric, figure)| (scope, metric.as_str(), figure))
     });
-    // A percentile of few I/Os is another one with each run.
+    // A percentile from few I/Os varies from run to run by chance.
     let all = all.filter(|(scope, metric, _)| !few_beyond(&[only], scope, metric));
     all.filter_map(|(scope, metric, figure)| {
         let question =
@@ -279,8 +279,8 @@ fn asked_of<'a>(
     })
 }
 
-/// The series of all results, of which each is of one kind and one figure, with what each does. A run counts once, whatever number of
-/// copies of its result there are. `seed` draws the series of the tests.
+/// Returns the series of all results, one for each kind and figure, with their trends. A run counts once, however many copies of its result
+/// there are. `seed` seeds the series drawn by the test.
 pub fn trends(mut results: Vec<TrendResult>, seed: Seed) -> Trends {
     results.sort_by(|a, b| a.run.cmp(&b.run));
     let mut left_out = take_copies(&mut results);
@@ -312,7 +312,7 @@ pub fn trends(mut results: Vec<TrendResult>, seed: Seed) -> Trends {
     Trends { series, left_out }
 }
 
-/// A series with its first result.
+/// Begins a series with its first result.
 fn begun(kind: &TrendKind, figure: &AskedFigure, first: (TrendRun, f64)) -> TrendSeries {
     TrendSeries {
         kind: kind.clone(),
@@ -325,7 +325,7 @@ fn begun(kind: &TrendKind, figure: &AskedFigure, first: (TrendRun, f64)) -> Tren
     }
 }
 
-/// Takes out all results of a run but one.
+/// Removes all results of a run but one.
 fn take_copies(results: &mut Vec<TrendResult>) -> Vec<LeftOut> {
     let mut runs: BTreeMap<String, PathBuf> = BTreeMap::new();
     let mut copies = Vec::new();

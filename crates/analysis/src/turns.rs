@@ -1,4 +1,4 @@
-//! The place at which throughput turns as a figure: time, bytes moved, and how full a layer was, where the experiment names it.
+//! Figures of the place at which throughput changes its level: time, bytes moved, and how full a layer was, where the experiment names them.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::courses::{RunCourse, Turn};
 use crate::scope::{Of, Scope};
 use crate::values::{MetricValues, Point};
 
-/// The values of each such metric that the plan names, of a variant's operations and of its layers that can be filled.
+/// Returns the values of each such metric that the plan names, for a variant's operations and those of its layers that can be filled.
 pub(crate) fn collect(
     (plan, variant): (&PlanFacts, &str),
     cells: &[&CellData],
@@ -51,7 +51,7 @@ struct Filled<'a> {
     metric: &'static str,
 }
 
-/// The fill of a layer where throughput turned, of each measured stage whose course is known.
+/// Returns how full a layer was where throughput changed, for each measured stage whose course is known.
 fn fills(
     of: &Filled,
     cells: &[&CellData],
@@ -84,7 +84,7 @@ fn fills(
 }
 
 impl Filled<'_> {
-    /// Percent that is full at a time, by the readings on either side of it; `None` where one is missing.
+    /// Returns how full the layer was at a time, percent, interpolated between the readings before and after it; `None` where one is missing.
     fn at(&self, cell: &CellData, start_ns: u64, at_ns: u64) -> Option<f64> {
         let prefix = format!("{}.", self.layer);
         let (mut begin, mut before, mut after) = (Rows::new(), Rows::new(), Rows::new());

@@ -1,4 +1,4 @@
-//! Questions of which no run has a figure: they are asked, and not answered.
+//! Unanswered questions: those for which no run has a figure.
 
 use results::ResultSet;
 use results::model::{AskedMetric, PlanFacts, counted_operations};
@@ -8,18 +8,18 @@ use crate::scope::{Of, Scope};
 use crate::values::MetricValues;
 use crate::variant::VariantFigures;
 
-/// Tells whether a simulation has values of a metric: it models no CPU time.
+/// Tells whether a simulation has values of a metric: it does not model CPU time.
 pub fn is_simulated(metric: &str) -> bool {
     !layers::COSTS.contains(&metric)
 }
 
-/// Returns the questions of a result that may be unanswered: what a simulation has no values of was not asked of it.
+/// Returns the questions that a result should answer: a simulation is not asked for what it does not model.
 pub(crate) fn open_to(result: &ResultSet) -> Vec<AskedMetric> {
     let models = |asked: &&AskedMetric| !result.manifest.simulated || is_simulated(&asked.metric);
     result.manifest.plan.questions.iter().filter(models).cloned().collect()
 }
 
-/// Gives what is asked about and what no variant has any figure of a place without a value in all, so that it is shown. Nothing where no run ended well.
+/// Adds an empty figure to every variant for each question for which no variant has a value, so that it is shown; not where no run ended well.
 pub(crate) fn fill(questions: &[AskedMetric], variants: &mut [VariantFigures]) {
     if variants.iter().all(|variant| variant.repeats == 0) {
         return;
@@ -39,7 +39,7 @@ pub(crate) fn fill(questions: &[AskedMetric], variants: &mut [VariantFigures]) {
     }
 }
 
-/// The part of a stage that a question is about, as far as it says.
+/// Returns the part of a stage that a question is about, as far as the question tells.
 fn part(asked: &AskedMetric) -> Of {
     match (&asked.operation, &asked.layer) {
         (Some(operation), _) => Of::Operation(operation.clone()),
@@ -49,8 +49,8 @@ fn part(asked: &AskedMetric) -> Of {
     }
 }
 
-/// The comparisons that are asked about and that lack the values of both sides, or those of one that did run what is asked about: nothing is
-/// decided. `known` are those that there are already.
+/// Returns undecided comparisons for the questions that have no values on both sides, or lack those of one side though it ran what is asked about.
+/// `known` are the comparisons that exist already.
 pub(crate) fn unanswered(
     (plan, questions): (&PlanFacts, &[AskedMetric]),
     (base, new): (&VariantFigures, &VariantFigures),
@@ -73,7 +73,7 @@ pub(crate) fn unanswered(
             };
             let (before, now) = (points(&old), points(&own));
             let values = before.unwrap_or_default() + now.unwrap_or_default();
-            // What one side's stack does not have is no question to it.
+            // A part that one side's stack does not have is not asked about.
             let one_sided = values > 0 && (before.is_none() || now.is_none());
             let skip = one_sided || !is_meant(asked, scope, &both, (base, new));
             if skip || known.iter().chain(&all).any(is_compared) {
@@ -91,8 +91,8 @@ pub(crate) fn unanswered(
     all
 }
 
-/// Tells whether a question that matches `scope` is about it: one that names no part is not about what makes others durable, nor about
-/// layers that lack what another one has, and CPU time is of the load where that is mixed.
+/// Tells whether a question that matches `scope` is meant for it. One that names no part is not meant for operations that make others durable, nor
+/// for layers without a value where another one has it; a question about CPU time of a mixed load is meant for the load.
 fn is_meant(
     asked: &AskedMetric,
     scope: &Scope,
@@ -111,7 +111,7 @@ fn is_meant(
             let names: Vec<String> =
                 others().filter_map(|other| other.as_operation().map(str::to_owned)).collect();
             let did = |v: &VariantFigures| v.least_ios.get(scope).is_some_and(|ios| *ios > 0);
-            // What moves no bytes has no throughput.
+            // An operation that did I/Os but moves no bytes, such as a flush, has no throughput.
             let lacks = has && (did(base) || did(new));
             asked.operation.is_some()
                 || counted_operations(names.iter()).any(|own| own == name) && !lacks

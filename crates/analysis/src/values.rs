@@ -26,7 +26,7 @@ pub struct Point {
     pub value: f64,
 }
 
-/// The values of one metric, one for each run that has it, by repeat.
+/// The values of one metric, one for each run that has it, in the order of repeats.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MetricValues {
     /// Scope of the metric.
@@ -38,13 +38,13 @@ pub struct MetricValues {
 }
 
 impl MetricValues {
-    /// The bare numbers.
+    /// Returns the values without their repeats.
     pub fn numbers(&self) -> Vec<f64> {
         self.points.iter().map(|point| point.value).collect()
     }
 }
 
-/// Base and new of a repeat that has both values, by the repeat.
+/// A repeat that has both values, with base and new.
 pub(crate) type Pair = (u32, (f64, f64));
 
 /// The repeats that have both values, and how many repeats have only one.
@@ -57,8 +57,8 @@ pub(crate) fn pairs(base: &MetricValues, new: &MetricValues) -> (Vec<Pair>, usiz
     (pairs, alone)
 }
 
-/// Every metric of `cells`, which are the finished cells of one variant by repeat; of each measured stage `apart`, or of the
-/// only one.
+/// Returns every metric of `cells`, the finished cells of one variant in the order of repeats: separately for each measured stage if `apart`,
+/// else for the only one.
 pub(crate) fn collect(
     cells: &[&CellData],
     apart: bool,
@@ -77,7 +77,7 @@ pub(crate) fn collect(
     all.into_iter().map(make).collect()
 }
 
-/// The fewest I/Os that each operation did in a run of these cells; of each measured stage `apart`, or of all.
+/// Returns the fewest I/Os that each operation did in a run of these cells: separately for each measured stage if `apart`, else for all together.
 pub(crate) fn least_ios(cells: &[&CellData], apart: bool) -> BTreeMap<Scope, u64> {
     let mut least: BTreeMap<Scope, u64> = BTreeMap::new();
     for record in cells.iter().filter_map(|cell| cell.record.as_ref()) {
@@ -110,7 +110,7 @@ fn median(all: &Histogram<u64>) -> Option<f64> {
 
 type Value = (Of, String, Option<f64>);
 
-/// The stages in which the load of some cell has several operations, flushes left aside.
+/// Returns the stages in which the load of some cell has several operations, not counting flushes.
 pub(crate) fn mixed(cells: &[CellData], apart: bool) -> BTreeSet<Option<String>> {
     let records = cells.iter().filter(|cell| cell.done()).filter_map(|cell| cell.record.as_ref());
     let stages = records.flat_map(|record| &record.stages).filter(|stage| stage.measured);
@@ -147,14 +147,14 @@ fn of_cell(
         values.extend(of(None, of_stages(&measured, mixed.contains(&None))));
         values.extend(measured.iter().flat_map(|stage| of(None, of_layers(&stage.layers))));
     }
-    // A result from before figures of stages were kept has those of the cell alone.
+    // A result from before figures were kept per stage has only those of the cell.
     if measured.iter().all(|stage| stage.layers.is_empty()) {
         values.extend(of(None, of_layers(&record.layers)));
     }
     values
 }
 
-/// Figures of what the loads of these stages did together; CPU time is of the only operation of each where they are not `mixed`.
+/// Returns the figures of all loads of these stages together. CPU time belongs to the load where that is `mixed`, else to its only operation.
 fn of_stages(stages: &[&StageRecord], mixed: bool) -> Vec<Value> {
     let loads: Vec<&LoadSummary> = stages.iter().filter_map(|stage| stage.load.as_ref()).collect();
     let mut values = Vec::new();
@@ -165,14 +165,14 @@ fn of_stages(stages: &[&StageRecord], mixed: bool) -> Vec<Value> {
     }
     let machine = stages.iter().filter(|stage| stage.load.is_some()).map(|stage| &stage.machine);
     let mut whole = cpu(&loads, machine);
-    // Jobs of several loads are not the same ones, and neither are trees.
+    // Jobs of different loads are not the same jobs, and their trees are not the same trees.
     if let [load] = &loads[..] {
         if !load.jobs.is_empty() {
             whole.push((SLOWEST_JOB, load.slowest_job_percent()));
         }
         whole.extend(of_tree(load));
     }
-    // Of a load with one operation the CPU time and the jobs are that operation's.
+    // In a load with one operation, CPU time and jobs belong to that operation.
     let mut names = counted_operations(operations.keys());
     if let (Some(name), None, false) = (names.next(), names.next(), mixed) {
         let of = Of::Operation(name.clone());
@@ -183,7 +183,7 @@ fn of_stages(stages: &[&StageRecord], mixed: bool) -> Vec<Value> {
         values.extend(shared.map(|(id, v)| (of.clone(), (*id).to_owned(), *v)));
     }
     values.extend(whole.iter().map(|(id, v)| (Of::Load, (*id).to_owned(), *v)));
-    // Figures of several commands do not add up.
+    // Figures of several commands cannot be added.
     if let [StageRecord { command: Some(command), .. }] = stages {
         let figures = command.metrics().map(|(id, v)| (Of::Command, id.to_owned(), v));
         values.extend(figures);
@@ -194,7 +194,7 @@ fn of_stages(stages: &[&StageRecord], mixed: bool) -> Vec<Value> {
         let figures = ageing.metrics().map(|(id, v)| (Of::Command, id.to_owned(), v));
         values.extend(figures);
     }
-    // Of what is done to a stack there is the time that it took.
+    // An action on a stack has the time that it took as its figure.
     if let [stage] = stages
         && let Some(elapsed_s) = stage.timed_s()
     {
@@ -216,7 +216,7 @@ fn of_layers(layers: &BTreeMap<String, LayerFigures>) -> Vec<Value> {
     figures.collect()
 }
 
-/// The figures of each job of each operation of `cells`, where they were asked for; of each measured stage `apart`, or of the only one.
+/// Returns the figures of each job of each operation of `cells`, where asked for: for each measured stage if `apart`, else for the only one.
 pub(crate) fn of_jobs(cells: &[&CellData], apart: bool) -> BTreeMap<Scope, BTreeMap<u32, Figures>> {
     type Values = BTreeMap<&'static str, Vec<f64>>;
     let mut all: BTreeMap<Scope, BTreeMap<u32, Values>> = BTreeMap::new();
@@ -244,7 +244,7 @@ pub(crate) fn of_jobs(cells: &[&CellData], apart: bool) -> BTreeMap<Scope, BTree
     all.into_iter().map(|(scope, jobs)| (scope, of_job(jobs))).collect()
 }
 
-/// Figures of a load of a tree as a whole; nothing of other loads.
+/// Returns the figures of a load of a tree as a whole; none for other loads.
 fn of_tree(load: &LoadSummary) -> Vec<(&'static str, Option<f64>)> {
     if load.operations.values().all(|operation| operation.attempted.is_none()) {
         return Vec::new();
@@ -311,7 +311,7 @@ impl Total {
         self.bandwidths = self.together(all, histogram::bandwidths(operation));
     }
 
-    /// Returns all of what is there with the next stage's; a stage of which it is lost leaves no quantiles of all stages.
+    /// Returns the latencies so far merged with those of the next stage; if they are lost for one stage, there are no quantiles over all stages.
     fn together(
         &self,
         all: Option<Histogram<u64>>,
@@ -325,7 +325,7 @@ impl Total {
     }
 
     fn metrics(&self) -> impl Iterator<Item = (&'static str, Option<f64>)> {
-        // Where nothing was done and nothing failed, nothing was measured.
+        // If nothing was done and nothing failed, there is no figure.
         let tried = |all: Outcomes| all.attempted + all.expected > 0;
         let some = self.ios + self.errors > 0 || self.outcomes.is_some_and(tried);
         let rate = |n: u64| per_second(n, self.nanos).filter(|_| some);
@@ -336,12 +336,12 @@ impl Total {
                 ("skipped", Some(all.skipped as f64)),
             ]
         });
-        // The summary of a single stage is what the load itself measured.
+        // For a single stage the summary is the one that the load itself made.
         let merged = || self.latencies.as_ref().and_then(histogram::summary);
         let latency = if self.parts == 1 { self.latency } else { merged() };
         [
             ("iops", rate(self.ios)),
-            // What moves no bytes, as a flush, has no throughput.
+            // An operation that moves no bytes, such as a flush, has no throughput.
             (
                 "throughput_bytes_per_s",
                 rate(self.bytes).filter(|_| self.bytes > 0 || self.ios == 0),
@@ -360,7 +360,7 @@ impl Total {
     }
 }
 
-/// CPU time of these loads, and of the machine meanwhile; nothing when one of them does not know its own.
+/// Returns the CPU time of these loads, and of the machine meanwhile; nothing if it is unknown for one of them.
 fn cpu<'a>(
     loads: &[&LoadSummary],
     machine: impl Iterator<Item = &'a LayerFigures>,
@@ -374,7 +374,7 @@ fn cpu<'a>(
     let total = user.zip(system).map(|(user, system)| user + system);
     let mut values =
         vec![("cpu_user_s", user), ("cpu_system_s", system), (CPU_PER_IO, per_io(total))];
-    // Results of earlier versions have none, and lack no value.
+    // Results of earlier versions have no such figure, which is not reported as missing.
     let busy: Vec<_> = machine.filter_map(|figures| figures.get(BUSY).copied()).collect();
     if !busy.is_empty() && busy.len() == loads.len() {
         values.push((MACHINE_CPU_PER_IO, per_io(busy.into_iter().sum())));

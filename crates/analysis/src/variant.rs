@@ -19,22 +19,22 @@ use crate::within::{self, RunSpread, TypicalSpread};
 pub struct VariantFigures {
     /// Its name.
     pub name: String,
-    /// Runs that ended well: the ones behind the figures.
+    /// Number of runs that ended well: the ones behind the figures.
     pub repeats: usize,
-    /// Runs that failed or were cut off or interrupted.
+    /// Number of runs that failed or were cut off or interrupted.
     pub failed: usize,
-    /// Every figure by what it is of and by its metric.
+    /// Every figure by its scope and metric.
     pub figures: BTreeMap<Scope, Figures>,
     /// Content that was asked for, by the stage that wrote it (`None` for the only measured one).
     pub asked: BTreeMap<Option<String>, AskedContent>,
     /// Per operation and run: the spread of the throughput of its intervals, bytes per second.
     pub within_run: BTreeMap<Scope, Vec<RunSpread>>,
-    /// Per operation: of each figure of the spread within a run the median over the runs, bytes per second.
+    /// Per operation: the spread of throughput within a run (each of its figures is the median over the runs), bytes per second.
     pub thesis: BTreeMap<Scope, TypicalSpread>,
-    /// Per operation: the bandwidth of each I/O, its length over its latency, bytes per second: of each figure of its spread within a run the
-    /// median over the runs. Nothing of results that do not say it.
+    /// Per operation: the spread within a run of the bandwidth of single I/Os (length over latency), bytes per second; each of its figures is the
+    /// median over the runs. Empty for results that do not record it.
     pub io_bandwidth: BTreeMap<Scope, TypicalSpread>,
-    /// Per operation: how throughput went on within the runs; nothing of those with few intervals.
+    /// Per operation: the course of throughput within the runs; none where there are too few intervals.
     pub courses: BTreeMap<Scope, RunCourse>,
     /// Per operation the figures of each job, by its number from 0, where they were asked for.
     pub jobs: BTreeMap<Scope, BTreeMap<u32, Figures>>,
@@ -42,10 +42,10 @@ pub struct VariantFigures {
     pub least_ios: BTreeMap<Scope, u64>,
     /// The values behind every figure.
     pub values: Vec<MetricValues>,
-    /// The stages in which a load of any variant has several operations, flushes left aside: the CPU time of each variant's is of the load
-    /// there, and of its only operation elsewhere.
+    /// The stages in which a load of any variant has several operations, not counting flushes: there every variant's CPU time belongs to the
+    /// load, elsewhere to its only operation.
     pub mixed: BTreeSet<Option<String>>,
-    /// Its devices: by the name that those at one place of all variants' stacks have in common, its own name.
+    /// Its own name of each device, by the name shared by all variants for the device at that place of the stack.
     pub devices: BTreeMap<String, String>,
 }
 
@@ -56,13 +56,13 @@ impl VariantFigures {
         self.own_scope(scope).and_then(|scope| self.figures.get(&scope)).unwrap_or(NONE)
     }
 
-    /// The scope under its own name: a device is called as this variant calls the one at its place. `None` where it has a device of that
-    /// name at another place.
+    /// Converts a shared scope into this variant's own: a device gets this variant's name of it. `None` where the variant has a device of
+    /// that name at another place.
     pub fn own_scope(&self, scope: &Scope) -> Option<Scope> {
         scope.as_named_by(&self.devices)
     }
 
-    /// The scope as all variants call it: a device by the name that those at its place have in common.
+    /// Converts this variant's own scope into the shared one: a device gets the name shared by all variants.
     pub fn common(&self, scope: &Scope) -> Scope {
         let same = |(_, own): &(&String, &String)| Some(own.as_str()) == scope.as_layer();
         match self.devices.iter().find(same) {
@@ -71,29 +71,29 @@ impl VariantFigures {
         }
     }
 
-    /// A figure by what it is of, as all variants call it, and its metric; `None` when no run has it.
+    /// Returns the figure of a shared scope and metric; `None` when no run has it.
     pub fn figure(&self, scope: &Scope, metric: &str) -> Option<&Figure> {
         self.of(scope).get(metric)
     }
 
-    /// Content that was achieved in a stage, by metric.
+    /// Returns the content that was achieved in a stage, by metric.
     pub fn achieved(&self, stage: Option<&str>) -> &Figures {
         self.of(&Scope { stage: stage.map(str::to_owned), of: Of::Content })
     }
 
-    /// Tells whether CPU time in this stage is of the load as a whole.
+    /// Tells whether CPU time in this stage belongs to the load as a whole.
     pub fn is_mixed(&self, stage: Option<&str>) -> bool {
         self.mixed.contains(&stage.map(str::to_owned))
     }
 
-    /// The values of a metric by what it is of, as all variants call it.
+    /// Returns the values of a metric in a shared scope.
     pub fn values_of(&self, scope: &Scope, metric: &str) -> Option<&MetricValues> {
         let scope = self.own_scope(scope)?;
         self.values.iter().find(|values| values.scope == scope && values.metric == metric)
     }
 }
 
-/// The figures of a variant; of each measured stage `apart`, or of the only one.
+/// Returns the figures of a variant: separately for each measured stage if `apart`, else for the only one.
 pub(crate) fn figures(
     result: &ResultSet,
     name: &str,
@@ -144,7 +144,7 @@ pub(crate) fn figures(
     }
 }
 
-/// Figures that a stage of the variant should have picked from what its command printed, and no run did.
+/// Returns the figures that a stage of the variant should have picked from its command's output, but no run did.
 fn unpicked(
     result: &ResultSet,
     variant: &str,
@@ -167,7 +167,7 @@ fn unpicked(
     planned.filter(|one| !there(one)).collect()
 }
 
-/// Returns what the measured loads of the first cell that knows it were asked to write.
+/// Returns the content that the measured loads were asked to write, from the first cell that records it.
 fn asked_content(cells: &[&CellData], apart: bool) -> BTreeMap<Option<String>, AskedContent> {
     let mut asked = BTreeMap::new();
     for record in cells.iter().filter_map(|cell| cell.record.as_ref()) {

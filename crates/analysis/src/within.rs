@@ -1,4 +1,4 @@
-//! The spread within runs, as the thesis tabulates it: how throughput varied from interval to interval.
+//! The spread within runs, in the form of the thesis's tables: how throughput varied from interval to interval.
 
 use std::collections::BTreeMap;
 
@@ -17,11 +17,11 @@ pub struct RunSpread {
     pub repeat: u32,
     /// Throughput of the intervals, bytes per second.
     pub spread: Spread,
-    /// Number of independent intervals that would tell as much: neighbouring intervals depend on each other.
+    /// Number of independent intervals with the same information: neighbouring intervals depend on each other.
     pub effective_n: f64,
 }
 
-/// Per operation the spread of each of `cells`; of each measured stage `apart`, or of the only one.
+/// Returns the spread of each of `cells` by operation: separately for each measured stage if `apart`, else for the only one.
 pub(crate) fn spreads(cells: &[&CellData], apart: bool) -> BTreeMap<Scope, Vec<RunSpread>> {
     let mut spreads: BTreeMap<Scope, Vec<RunSpread>> = BTreeMap::new();
     for cell in cells {
@@ -36,7 +36,7 @@ pub(crate) fn spreads(cells: &[&CellData], apart: bool) -> BTreeMap<Scope, Vec<R
     spreads
 }
 
-/// Per operation the throughput of each whole interval of measured stages, bytes per second.
+/// Returns the throughput of each whole interval of measured stages by operation, bytes per second.
 fn throughputs(rows: &[Row], apart: bool) -> BTreeMap<Scope, Vec<f64>> {
     let rates = |rows: Vec<&IntervalRow>| {
         whole(&rows).map(|row| row.bytes as f64 / seconds(row)).collect::<Vec<_>>()
@@ -44,7 +44,7 @@ fn throughputs(rows: &[Row], apart: bool) -> BTreeMap<Scope, Vec<f64>> {
     intervals(rows, apart).into_iter().map(|(scope, rows)| (scope, rates(rows))).collect()
 }
 
-/// Per operation the intervals of measured stages; of each stage `apart`, or of the only one.
+/// Returns the intervals of measured stages by operation: separately for each stage if `apart`, else for the only one.
 pub(crate) fn intervals(rows: &[Row], apart: bool) -> BTreeMap<Scope, Vec<&IntervalRow>> {
     let measured: BTreeMap<usize, &str> = rows
         .iter()
@@ -66,7 +66,7 @@ pub(crate) fn intervals(rows: &[Row], apart: bool) -> BTreeMap<Scope, Vec<&Inter
     intervals
 }
 
-/// All but those of less than half the usual length (the last one of a stage): over so short a time a rate means little.
+/// Returns the intervals without those shorter than half the usual length (the last one of a stage): over so short a time a rate means little.
 pub(crate) fn whole<'a>(rows: &[&'a IntervalRow]) -> impl Iterator<Item = &'a IntervalRow> {
     let lengths: Sorted = rows.iter().map(|row| seconds(row)).collect();
     let usual = lengths.median().unwrap_or(0.0);
@@ -78,8 +78,8 @@ fn seconds(row: &IntervalRow) -> f64 {
     row.end_ns.saturating_sub(row.start_ns) as f64 / 1e9
 }
 
-/// Per operation the spread of the bandwidth of each I/O, bytes per second, of each of `cells`; of each measured stage `apart`, or of the
-/// only one.
+/// Returns the spread of the bandwidth of single I/Os in each of `cells`, bytes per second, by operation: separately for each measured stage
+/// if `apart`, else for the only one.
 pub(crate) fn io_bandwidths(cells: &[&CellData], apart: bool) -> BTreeMap<Scope, Vec<Spread>> {
     let mut spreads: BTreeMap<Scope, Vec<Spread>> = BTreeMap::new();
     for record in cells.iter().filter_map(|cell| cell.record.as_ref()) {
@@ -92,7 +92,7 @@ pub(crate) fn io_bandwidths(cells: &[&CellData], apart: bool) -> BTreeMap<Scope,
                 let scope = Scope { stage, of: Of::Operation(name.clone()) };
                 cell_bandwidths
                     .entry(scope)
-                    // A stage of which nobody knows it leaves none of all stages.
+                    // If it is unknown for one stage, it is unknown for all stages together.
                     .and_modify(|all| *all = all.take().zip(next.clone()).and_then(together))
                     .or_insert(next);
             }
@@ -104,7 +104,7 @@ pub(crate) fn io_bandwidths(cells: &[&CellData], apart: bool) -> BTreeMap<Scope,
     spreads
 }
 
-/// The spread of the bandwidth of each I/O of an operation, its length over its latency, bytes per second; `None` where it is not known.
+/// Returns the spread of the bandwidth (length over latency) of each I/O of an operation, bytes per second; `None` where it is not known.
 pub fn io_bandwidth(operation: &OperationSummary) -> Option<Spread> {
     histogram::bandwidths(operation).as_ref().and_then(of_histogram)
 }
@@ -132,7 +132,7 @@ fn of_histogram(all: &Histogram<u64>) -> Option<Spread> {
 pub struct TypicalSpread {
     /// The median of each figure over the runs.
     pub spread: Spread,
-    /// The fewest and the most values of a run.
+    /// The smallest and the largest number of values in a run.
     pub counts: (usize, usize),
 }
 

@@ -9,7 +9,7 @@ use units::{Better, Seed};
 
 use crate::verdicts::{ENOUGH, Met, slack};
 
-/// One figure of simulated series or experiments, and what it has to be.
+/// One figure of simulated series or experiments, with the bound on it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Acceptance {
     /// The simulation, and the quantity that is counted in it.
@@ -24,22 +24,22 @@ pub struct Acceptance {
     pub times: u32,
 }
 
-/// A bound of what is found.
+/// The bound on a figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Bound {
-    /// No more.
+    /// The figure may be at most this.
     Most(f64),
-    /// No less.
+    /// The figure must be at least this.
     Least(f64),
 }
 
 impl Acceptance {
-    /// Returns what chance may add to a bound.
+    /// Returns the allowance for chance that is added to a bound.
     fn slack(&self, bound: f64) -> f64 {
         if self.times == 0 { 0.0 } else { slack(bound, self.times) }
     }
 
-    /// Tells whether it is so.
+    /// Compares the result with the bound, and with the known limit.
     pub fn met(&self) -> Met {
         let within = |bound: f64| match self.wanted {
             Bound::Most(_) => self.found <= bound + self.slack(bound),
@@ -54,7 +54,7 @@ impl Acceptance {
     }
 }
 
-/// All of them, from a quarter of so many simulations each: a series takes longer than an experiment.
+/// Measures all conditions, each from a quarter of `experiments` simulations: a series takes longer than an experiment.
 pub fn acceptances(experiments: u32, seed: Seed) -> Vec<Acceptance> {
     let times = experiments.div_ceil(4);
     let mut all = steps(times, seed);
@@ -74,7 +74,7 @@ fn accepted(what: &str, found: f64, wanted: Bound) -> Acceptance {
     Acceptance { what: what.to_owned(), found, wanted, limit: None, times: 0 }
 }
 
-/// In what share of series something is so.
+/// Returns the share of series for which `so` holds.
 fn share(series: Series, times: u32, seed: Seed, so: impl Fn(&[f64]) -> bool) -> f64 {
     let mut rng = seed.generator();
     let count = (0..times).filter(|_| so(&series.draw(&mut rng))).count();
@@ -123,7 +123,7 @@ fn steady(times: u32, seed: Seed) -> Vec<Acceptance> {
     let rule = SteadyRule { window: 60, slope_percent: 5.0, spread_percent: 10.0 };
     let noise = Series { values: 600, spread: 0.09, carry: 0.3, change: None };
     let soon = |v: &[f64]| rule.settled(v).is_some_and(|after| after <= 85);
-    // From 2 to 1 by this time: how far the window in which it settled lay above the end.
+    // Decays from 2 to 1 with this time constant: returns how far the window in which it settled lay above the end.
     let above = |time: f64| {
         let level = |at: usize| 1.0 + (-(at as f64) / time).exp();
         let mut rng = seed.generator();
@@ -222,7 +222,7 @@ fn tails(times: u32, seed: Seed) -> Vec<Acceptance> {
 /// A series of results that is tested again after each of them.
 fn trends(times: u32, seed: Seed) -> Vec<Acceptance> {
     let mut rng = seed.derive("trends").generator();
-    // Results that follow each other by `carry`, and so many before a change by so many deviations.
+    // Results with correlation `carry`; `change` is the number of results before a change and its size in standard deviations.
     let mut share = |carry: f64, change: Option<(usize, f64)>, results: usize| {
         let series = Series { values: results, spread: 1.0, carry, change: None };
         let level = |at: usize| change.map_or(0.0, |(from, by)| if at < from { 0.0 } else { by });

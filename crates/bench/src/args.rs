@@ -6,7 +6,7 @@ use clap::{Args, Parser};
 use cli::{GuestArgs, made};
 use units::{Bytes, Nanos};
 
-/// Fathom measured, for its developers: beside its peers, beside models, beside the truth.
+/// Measures Fathom, for its developers: beside its peers, beside models, beside the truth.
 #[derive(Debug, Parser)]
 #[command(name = "fathom-bench", version, max_term_width = 100)]
 pub enum Cli {
@@ -16,10 +16,10 @@ pub enum Cli {
     Engine(EngineArgs),
     /// `fathom estimate` beside LZ4 alone, and duperemove where it is installed.
     Estimate(EstimateArgs),
-    /// Calls of pread and nothing else, for `engine`: what they alone cost.
+    /// I/O calls and nothing else, for `engine`: the cost of the calls alone.
     #[command(hide = true)]
     Floor(FloorArgs),
-    /// Loads that only read, by turns in one process, for `engine`: what each costs.
+    /// Loads that only read, by turns in one process, for `engine`: the cost of each.
     #[command(hide = true)]
     Turns(TurnsArgs),
     /// The content generator: bytes per second beside plain stores and fio; asked beside achieved; real dm-vdo.
@@ -58,7 +58,7 @@ pub struct ShowArgs {
     pub json: bool,
 }
 
-/// Whom the engine is measured against.
+/// The peer that the engine is measured against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Peer {
     /// The best that fio can do on the target.
@@ -78,7 +78,7 @@ pub enum LabTarget {
 }
 
 impl LabTarget {
-    /// As it is called in tables.
+    /// Returns its name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Vdo => "dm-vdo",
@@ -99,7 +99,7 @@ Examples:
   fathom-bench engine --only null,zram --depth 1,32 --repeat 9 --out against-fio
   fathom-bench engine --target /dev/nvme0n1")]
 pub struct EngineArgs {
-    /// Whom the engine is measured against.
+    /// The peer that the engine is measured against.
     #[arg(long, value_enum, default_value = "fio")]
     pub against: Peer,
     /// The fio to use [default: the first on the search path].
@@ -248,7 +248,7 @@ pub struct ContentArgs {
     /// emulated.
     #[arg(long)]
     pub lab: bool,
-    /// Measure this one too.
+    /// Measure this peer too.
     #[arg(long, value_enum)]
     pub against: Option<Peer>,
     /// The fio to use [default: the first on the search path].

@@ -40,7 +40,7 @@ pub enum Mix {
 pub struct Case {
     /// Name of its target.
     pub target: String,
-    /// In what order blocks are touched.
+    /// The order in which blocks are accessed.
     pub access: Access,
     /// Reads, writes or both.
     pub mix: Mix,

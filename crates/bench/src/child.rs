@@ -17,7 +17,7 @@ use crate::cpu::{CpuReading, CpuUse};
 /// Time between two looks at the interrupt. Each look wakes a CPU that the child may just have left idle, and lets the kernel
 /// move the child's threads there, so looks are rare.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
-/// Time between two looks at whether the child has ended, where the kernel does not tell of it.
+/// Time between two checks whether the child has ended, where the kernel does not report it.
 const POLL: Duration = Duration::from_millis(20);
 /// Length of the end of a failed program's output that is kept, bytes.
 const SAID: usize = 800;
@@ -64,7 +64,7 @@ impl std::fmt::Display for Line {
 pub struct Ran {
     /// Standard output.
     pub stdout: String,
-    /// From start to end.
+    /// Time from start to end.
     pub wall: Duration,
     /// CPU time, the program's own and the rest of the machine's.
     pub used: CpuUse,
@@ -114,7 +114,7 @@ fn wait(
     let pidfd = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
     loop {
         if let Some(status) = child.try_wait()? {
-            // A key that stops us stops it, too, and it may be gone first.
+            // Ctrl-C reaches the child, too, which may end first.
             let stopped = !status.success() && interrupt.level() != Level::None;
             return Ok((!stopped).then_some(status));
         }
@@ -135,7 +135,7 @@ fn reader(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         if let Some(mut pipe) = pipe {
-            // A pipe that breaks gives what came until then; what is missing shows when it is read.
+            // A broken pipe yields the output up to then; parsing it shows what is missing.
             let _ = pipe.read_to_end(&mut bytes);
         }
         String::from_utf8_lossy(&bytes).into_owned()

@@ -14,10 +14,10 @@ use crate::{BenchError, ReportedFigures};
 
 /// A run is disturbed when others used more than this share of all CPUs meanwhile.
 pub const DISTURBED: f64 = 0.15;
-/// The least share of a run's CPU time that must be left when starting is left out.
+/// The least share of a run's CPU time that must remain when the cost of starting is subtracted.
 const LEAST_SHARE: f64 = 0.5;
 
-/// Who runs.
+/// The kind of a contestant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ContestantKind {
@@ -25,7 +25,7 @@ pub enum ContestantKind {
     Fathom(String),
     /// fio, driven this way.
     Fio(Candidate),
-    /// The calls that ours makes and nothing else: what no engine can go below that makes them too.
+    /// Only the calls that Fathom's engine makes: no engine that makes the same calls can cost less.
     Floor,
 }
 
@@ -50,7 +50,7 @@ pub struct Sample {
     pub used: CpuUse,
     /// CPU time of all its threads per I/O, starting left out, microseconds.
     pub cpu_per_io_us: f64,
-    /// The same with kernel threads and interrupts, microseconds. On a busy machine others' are in it.
+    /// The same with kernel threads and interrupts, microseconds. On a busy machine it includes those that worked for others.
     pub system_per_io_us: f64,
     /// Share of all CPUs that others used, 0 to 1.
     pub foreign_share: f64,
@@ -73,7 +73,7 @@ impl Sample {
 /// A contestant on a case, ready to run.
 #[derive(Debug, Clone)]
 pub struct Contestant {
-    /// Who it is.
+    /// The kind of the contestant.
     pub who: ContestantKind,
     /// The command line of a run.
     pub line: Line,
@@ -94,7 +94,7 @@ pub struct Programs {
 }
 
 impl Contestant {
-    /// `who` on `case`, for runs of `millis` milliseconds; a floor is of plain calls.
+    /// Creates `who` on `case`, for runs of `millis` milliseconds; a floor makes plain calls.
     pub fn new(
         programs: &Programs,
         who: &ContestantKind,
@@ -126,7 +126,7 @@ impl Contestant {
         })
     }
 
-    /// `who` with its command line for so many milliseconds, or for a single I/O; on the CPU that `case` names.
+    /// Creates `who` with its command lines for so many milliseconds and for a single I/O, on the CPU that `case` names.
     fn on(
         who: &ContestantKind,
         case: &Case,
@@ -145,7 +145,7 @@ impl Contestant {
         Self { who: who.clone(), line, start, start_s: 0.0, start_system_s: 0.0 }
     }
 
-    /// Measures what starting costs: a run of a single I/O, the least of `times`.
+    /// Measures the cost of starting: a run of a single I/O, the cheapest of `times` runs.
     pub fn measure_start(&mut self, times: usize, interrupt: &Interrupt) -> Result<(), BenchError> {
         let mut least = (f64::INFINITY, f64::INFINITY);
         for _ in 0..times {

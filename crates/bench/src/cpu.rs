@@ -1,9 +1,9 @@
-//! CPU time by who used it: our child, the kernel's threads, everything else.
+//! CPU time by its users: our child, the kernel's threads, everything else.
 
 use std::time::Duration;
 
-/// The flag of a kernel thread in field 9 of `/proc/PID/stat`. io_uring workers are none: they count as threads of
-/// the process that they work for.
+/// The flag of a kernel thread in field 9 of `/proc/PID/stat`. io_uring workers do not have it: they count as threads of the process that they work
+/// for.
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
 /// CPU time of the machine and of children that ended, at one moment.
@@ -22,13 +22,13 @@ pub struct CpuReading {
 /// CPU time between two moments.
 #[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct CpuUse {
-    /// By the child, in seconds: user and kernel time of all its threads, io_uring workers included.
+    /// CPU time of the child, in seconds: user and kernel time of all its threads, io_uring workers included.
     pub process_s: f64,
-    /// By kernel threads, in seconds: those that worked for the child and, on a busy machine, those that did not.
+    /// CPU time of kernel threads, in seconds: those that worked for the child and, on a busy machine, those that did not.
     pub kernel_threads_s: f64,
-    /// In interrupts, in seconds, as far as the kernel counts them apart.
+    /// CPU time of interrupts, in seconds, as far as the kernel counts them separately.
     pub interrupts_s: f64,
-    /// By everybody else, in seconds.
+    /// CPU time of everybody else, in seconds.
     pub foreign_s: f64,
 }
 
@@ -40,7 +40,7 @@ impl CpuUse {
 }
 
 impl CpuReading {
-    /// Now. Reads a file of each kernel thread: a few milliseconds.
+    /// Reads the counters now, among them a file of each kernel thread, which takes a few milliseconds.
     pub fn now() -> Self {
         let ((user, system), tick) = (sys::usage::children(), tick());
         let (interrupts, busy) = machine();
@@ -52,7 +52,7 @@ impl CpuReading {
         }
     }
 
-    /// Returns what was used since.
+    /// Returns the CPU time used from this reading to `later`.
     pub fn until(self, later: Self) -> CpuUse {
         let grown =
             |get: fn(&Self) -> Duration| get(&later).saturating_sub(get(&self)).as_secs_f64();
@@ -92,7 +92,7 @@ fn kernel_threads() -> u64 {
         .sum()
 }
 
-/// Ticks of the thread that `stat` is of; `None` when it is not the kernel's.
+/// Returns the ticks of the kernel thread that `stat` describes; `None` for any other thread.
 fn kernel_thread(stat: &str) -> Option<u64> {
     // The name stands in brackets and may hold anything.
     let fields: Vec<_> = stat.rsplit_once(')')?.1.split_whitespace().collect();

@@ -14,14 +14,14 @@ use crate::goal::Summary;
 pub const DEPTHS: [u32; 4] = [1, 2, 8, 32];
 /// Largest distance of a guest's median from the model that is accepted, percent.
 pub const MOST_PERCENT: f64 = 5.0;
-/// The disks' size: large enough that what was read ahead is of no use.
+/// The disks' size: large enough that data read ahead are of no use.
 const SIZE: u64 = 256 << 30;
 const BLOCK: u64 = 4096;
-/// From a reply to the next request, where no guest was measured: about what one takes for it.
+/// Time from a reply to the next request where no guest was measured: about what a guest takes, nanoseconds.
 const USUAL_THINK_NS: u64 = 200_000;
-/// A pause that is none between two requests of one load.
+/// Shortest gap between two requests that separates loads, nanoseconds.
 const PAUSE_NS: u64 = 100_000_000;
-/// So many requests one after another, none beside another, are a load of depth 1.
+/// Number of consecutive requests without overlap by which a load of depth 1 is recognised.
 const LONE: usize = 300;
 /// Requests of the model, at each depth.
 const REQUESTS: u64 = 20_000;
@@ -33,8 +33,8 @@ pub struct Compared {
     pub like: String,
     /// Requests in flight.
     pub depth: u32,
-    /// From the end that the model computed to the guest's next request, nanoseconds: the reply's lateness, interrupt, wake-up and
-    /// submission, as the trace of depth 1 has them.
+    /// Time from the end that the model computed to the guest's next request, nanoseconds: the reply's lateness, interrupt, wake-up and submission,
+    /// as the trace of depth 1 shows them.
     pub think_ns: u64,
     /// I/Os a second of the model with that time between two requests.
     pub model_iops: f64,
@@ -45,7 +45,7 @@ pub struct Compared {
 }
 
 impl Compared {
-    /// Tells whether the guest is as near to the model as it is to be.
+    /// Tells whether the guest is as close to the model as required.
     pub fn met(&self) -> bool {
         self.off_percent.is_some_and(|off| off.abs() <= MOST_PERCENT)
     }
@@ -60,7 +60,7 @@ pub struct Late {
     pub served: disk::front::ServingStats,
 }
 
-/// I/Os a second of the model; each submitter asks again `think` nanoseconds after its reply, about what a guest takes unless said.
+/// Returns the I/Os a second of the model; each submitter asks again `think` nanoseconds after its reply, by default about what a guest takes.
 pub fn model_iops(like: &Like, depth: u32, think: Option<u64>) -> disk::Result<f64> {
     let load = Load::of(Op::Read, Shape::Random(1.0), BLOCK, depth);
     let think = think.unwrap_or(USUAL_THINK_NS);
@@ -102,7 +102,7 @@ fn trace(result: &ResultSet, n: usize) -> Option<Trace> {
 pub fn experiment(likes: &[Like], repeat: u32, seconds: u64) -> String {
     let mut text = format!(
         "name = \"modelled-disks\"\n\
-         about = \"Random reads of modelled disks in a guest, to be held against the models\"\n\
+         about = \"Random reads of modelled disks in a guest, to compare with the models\"\n\
          repeat = {repeat}\n\
          [[stage]]\ndo = \"load\"\nname = \"read\"\nmeasure = true\nops = {{ randread = 100 }}\n\
          ramp = \"2s\"\nduration = \"{seconds}s\"\nsweep = {{ depth = {DEPTHS:?} }}\n"
@@ -124,7 +124,7 @@ fn variant(n: usize) -> String {
     format!("v{n}")
 }
 
-/// A value as TOML writes it. On the command line all are text, which every parameter but a size reads.
+/// Returns a value as TOML writes it. Values from the command line are all text, which every parameter can read.
 fn written(value: &disk::Scalar) -> String {
     match value {
         disk::Scalar::Text(text) => format!("{text:?}"),
@@ -158,7 +158,7 @@ pub fn compared(result: &ResultSet, likes: &[Like]) -> disk::Result<Vec<Compared
     Ok(rows)
 }
 
-/// Returns what each repeat measured.
+/// Returns the figure that each repeat measured.
 fn guest_iops(result: &ResultSet, n: usize, depth: u32) -> Vec<f64> {
     let (variant, stage) = (variant(n), format!("read depth={depth}"));
     let cells = result.cells_of(&variant).filter_map(|cell| cell.record.as_ref());

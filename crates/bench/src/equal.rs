@@ -108,7 +108,7 @@ pub struct Resolved {
 }
 
 impl Resolved {
-    /// Returns what is not as it must be.
+    /// Returns the faults that were found.
     pub fn faults(&self) -> Vec<&'static str> {
         let wrong = [
             (self.difference_p < 0.05, "the two equal variants differ"),
@@ -141,7 +141,8 @@ impl Pair {
     }
 }
 
-/// Returns what can be resolved in each metric, from the results of the guests; metrics with less than two pairs in a guest are left out.
+/// Returns the difference that can be resolved in each metric, from the results of the guests; metrics with fewer than two pairs in a guest are left
+/// out.
 pub fn resolved(guests: &[ResultSet]) -> Vec<Resolved> {
     let mut all: Vec<Resolved> =
         METRICS.iter().filter_map(|metric| of_metric(metric, guests)).collect();
@@ -221,8 +222,8 @@ fn neighbours(guests: &[Vec<Pair>]) -> f64 {
     if squares > 0.0 { products / squares } else { 0.0 }
 }
 
-/// Every guest's repeats again with each combination of turned signs, which are as likely where the variants are equal, and `shift`
-/// added: the share that finds a difference that matters.
+/// Replays every guest's repeats with each combination of flipped signs, which are equally likely where the variants are equal, and with `shift`
+/// added; returns the share that finds a difference that matters.
 fn replayed(guests: &[Vec<f64>], shift: f64) -> f64 {
     let (mut wrong, mut all) = (0_u32, 0_u32);
     for differences in guests {

@@ -23,7 +23,7 @@ pub enum BenchError {
         line: String,
         /// Its exit status.
         status: String,
-        /// The end of what it said.
+        /// The end of its output.
         said: String,
     },
     /// The output of a program is not as it should be.
@@ -86,7 +86,7 @@ impl BenchError {
             Self::NoProgram(_) => {
                 Some("install it (Debian: apt install fio), or name it with --fio PATH")
             }
-            Self::Start { .. } => Some("look whether the file is there and may be executed"),
+            Self::Start { .. } => Some("check that the file exists and may be executed"),
             Self::Failed { .. } | Self::Output { .. } => {
                 Some("run the printed command line by itself; it says more")
             }

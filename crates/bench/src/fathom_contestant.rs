@@ -9,10 +9,10 @@ use crate::child::Line;
 use crate::target::Target;
 use crate::{BenchError, ReportedFigures};
 
-/// The word after which this program is `fathom`.
+/// The first argument that makes this program behave as `fathom`.
 pub const FATHOM: &str = "fathom";
 
-/// The program that holds `fathom` and what it is measured with.
+/// The program that contains both `fathom` and the tools to measure it.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Fathom {
     /// The program.
@@ -34,7 +34,7 @@ impl Fathom {
         Line::new(&self.program, std::iter::once(FATHOM.to_owned()).chain(words).collect())
     }
 
-    /// The command line for `case`, driven by `backend`. Without `millis` a single I/O, to know what starting costs.
+    /// Returns the command line for `case`, driven by `backend`. Without `millis` it does a single I/O, to measure the cost of starting.
     pub fn line(&self, target: &Target, case: &Case, backend: &str, millis: Option<u64>) -> Line {
         let path = target.path.clone().unwrap_or_else(|| "null".into());
         let mut arguments = vec!["load".to_owned(), path];

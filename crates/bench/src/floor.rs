@@ -13,7 +13,7 @@ pub const PLAIN: &str = "sync";
 /// The backend that keeps a ring at its depth.
 pub const RING: &str = "io_uring";
 
-/// The calls to be made alone beside an engine that is driven by `backend`, where they can.
+/// Returns the calls to make alone beside an engine that is driven by `backend`; `None` where that has no such calls.
 pub fn of(backend: &str) -> Option<&str> {
     [PLAIN, RING, "libaio"].contains(&backend).then_some(backend)
 }
@@ -28,8 +28,8 @@ pub fn alone(backend: &str) -> &'static str {
 }
 
 impl Fathom {
-    /// The command line of `backend`'s calls that do what `case` does, in its order, with as many in flight.
-    /// Without `millis` a first call only, to know what starting costs.
+    /// Returns the command line of `backend`'s calls that do the same as `case`, in its order, with as many in flight. Without `millis` it makes only
+    /// a first call, to measure the cost of starting.
     pub fn floor(&self, target: &Target, case: &Case, backend: &str, millis: Option<u64>) -> Line {
         let path = target.path.clone().unwrap_or_default();
         let mut arguments = ["floor".into(), path].to_vec();

@@ -13,13 +13,13 @@ const WIDEST: f64 = 0.3;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Goal {
-    /// The whole interval at most this.
+    /// The whole interval is at most this.
     AtMost(f64),
-    /// The whole interval at least this.
+    /// The whole interval is at least this.
     AtLeast(f64),
-    /// Not above this beyond the interval.
+    /// The interval does not lie wholly above this.
     NotAbove(f64),
-    /// Not below this beyond the interval.
+    /// The interval does not lie wholly below this.
     NotBelow(f64),
 }
 
@@ -31,14 +31,14 @@ pub enum GoalVerdict {
     Reached,
     /// The interval says no.
     NotReached,
-    /// The interval says no, and that of the same calls alone says that they miss it too.
+    /// The interval says no, and so does that of the floor: the same calls alone miss the goal, too.
     BeyondFloor,
-    /// The interval crosses the goal, or is too wide to say anything, or there is none.
+    /// The interval crosses the goal, is too wide to say anything, or does not exist.
     Undecided,
 }
 
 impl GoalVerdict {
-    /// As it is printed.
+    /// Returns the words that are printed.
     pub fn text(self) -> &'static str {
         match self {
             Self::Reached => "reached",
@@ -50,7 +50,7 @@ impl GoalVerdict {
 }
 
 impl Goal {
-    /// As it is printed: `<= 0.3`.
+    /// Returns it as it is printed: `<= 0.3`.
     pub fn text(self) -> String {
         match self {
             Self::AtMost(limit) => format!("<= {limit}"),
@@ -88,10 +88,11 @@ impl Goal {
 }
 
 impl Goal {
-    /// `word`, or [`GoalVerdict::BeyondFloor`] where this goal was not reached and cannot be: the whole interval of `floor`, the CPU
-    /// time of the same calls alone over fio's, misses it. `ours` is over theirs; a floor that ours is below of is none.
+    /// Returns `word`, or [`GoalVerdict::BeyondFloor`] where this goal was not reached and cannot be: the whole interval of `floor`, the ratio of the
+    /// CPU time of the same calls alone to fio's, misses it. `ours` is the ratio of our CPU time to that of the calls; a floor that ours lies wholly
+    /// below does not count.
     ///
-    /// It takes nothing back and gives nothing: what was reached or is undecided stays so.
+    /// What was reached or is undecided stays so.
     pub fn above_floor(self, word: GoalVerdict, ours: &Figure, floor: &Figure) -> GoalVerdict {
         let (Self::AtMost(limit), GoalVerdict::NotReached) = (self, word) else { return word };
         let (Some(ours), Some(floor)) = (ours.interval(), floor.interval()) else { return word };

@@ -27,9 +27,9 @@ pub(crate) fn chosen(tried: &[TrialRun]) -> ContestantKind {
     mine.and_then(|sample| sample.said.backend.clone()).map_or_else(auto, ContestantKind::Fathom)
 }
 
-/// The fastest fio, and the cheapest of those that are nearly as fast; the next fastest when they are one.
+/// Returns the fastest fio, and the cheapest of those that are nearly as fast; the next fastest where both are the same.
 ///
-/// Both go into the repeats, so that neither a lucky short round nor a choice of what counts as best favours us.
+/// Both go into the repeats, so that neither luck in the short round nor the criterion for the best fio favours us.
 pub(crate) fn finalists(tried: &[TrialRun]) -> Vec<ContestantKind> {
     let fio = tried.iter().filter(|one| matches!(one.who, ContestantKind::Fio(_)));
     let mut done: Vec<_> = fio.filter_map(|one| Some((&one.who, one.sample.as_ref()?))).collect();
@@ -65,7 +65,7 @@ pub(crate) fn side(one: &Contestant, samples: Vec<Sample>) -> Side {
     }
 }
 
-/// Holds ours against the fastest fio in IOPS, against the cheapest in CPU time, and against the calls alone where they ran.
+/// Compares ours with the fastest fio in IOPS, with the cheapest in CPU time, and with the calls alone where they ran.
 pub(crate) fn judge(
     case: &Case,
     target: &Target,
@@ -117,13 +117,13 @@ pub(crate) fn judge(
     })
 }
 
-/// Tells whether no way of driving `target` with its depth kept costs less than these calls alone. Plain calls are one where the I/O is
-/// done within them; a ring where it is done later, so that threads of plain calls would sleep one by one.
+/// Tells whether these calls alone are the least that driving `target` with its depth kept can cost. Plain calls are, where the I/O is done within
+/// them; a ring is, where the I/O is done later, so that threads of plain calls would sleep one by one.
 fn is_limit(calls: &str, target: &Target) -> bool {
     calls == if target.later { RING } else { PLAIN }
 }
 
-/// A figure of `one` held against that of `other`, repeat by repeat. Runs that hardly did more than start are left out.
+/// Compares a figure of `one` with that of `other`, repeat by repeat. Runs that hardly did more than start are left out.
 fn held(one: &Side, other: &Side, get: fn(&Sample) -> f64, goal: Option<Goal>) -> Ratio {
     let values = |side: &Side| -> Vec<_> {
         side.samples.iter().map(|sample| sample.tells().then(|| get(sample))).collect()

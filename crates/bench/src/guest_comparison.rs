@@ -1,4 +1,4 @@
-//! A comparison that one machine asks of another: what is compared travels, and what was found comes back.
+//! A comparison that one machine has another one make: its description is sent there, and the outcome comes back.
 
 use std::time::Duration;
 
@@ -15,13 +15,13 @@ use crate::target::Target;
 
 /// Path of null_blk's device once its module is loaded.
 const NULL_BLOCK: &str = "/dev/nullb0";
-/// The target that needs no stack: what it is called, and the module that makes it.
+/// The target that needs no stack: its name, which is also that of the module that makes it.
 pub const NULL: &str = "null_blk";
 /// The package and the program that Fathom is compared with.
 pub const PEER: &str = "fio";
-/// Memory for it and its libraries, beside what layers take.
+/// Memory for the peer and its libraries, beside what layers take.
 pub const MEMORY: Bytes = Bytes(512 * Bytes::MIB);
-/// A machine that compares longer than this hangs.
+/// Time after which a machine that compares is taken to hang.
 pub const DEADLINE: Duration = Duration::from_secs(3600);
 /// Bytes of the target that are used.
 const SIZE: u64 = 256 << 20;
@@ -37,7 +37,7 @@ pub struct GuestComparison {
     pub depths: Vec<u32>,
     /// Only cases whose name holds this.
     pub case: Option<String>,
-    /// Tells whether every run is told.
+    /// Tells whether every run is reported.
     pub verbose: bool,
 }
 

@@ -1,9 +1,9 @@
 //! The program `fathom-bench`: Fathom measured against itself and against fio. It is for developers, and not shipped.
 //!
-//! Each contestant is a program with a command line that a person can type, started as a child of its own and
-//! measured by the same code from outside: what it says in its JSON (I/Os, latency), and what the kernel says it
-//! cost (CPU time of all its threads, the kernel's io_uring workers included; CPU time of kernel threads meanwhile).
-//! Repeats are interleaved, figures are ratios of neighbours, and what the rest of the machine used is kept beside them.
+//! Each contestant is a program with a command line that a person can type, started as a child of its own and measured from outside by the same code.
+//! Its JSON gives I/Os and latency; the kernel gives its cost (CPU time of all its threads, the kernel's io_uring workers included; CPU time of
+//! kernel threads meanwhile). Repeats are interleaved, figures are ratios of neighbouring runs, and the CPU time of the rest of the machine is
+//! recorded beside them.
 #![forbid(unsafe_code)]
 
 mod acceptance;

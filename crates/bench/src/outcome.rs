@@ -10,8 +10,8 @@ use crate::goal::{Goal, GoalVerdict};
 use crate::target::Target;
 use crate::verified::Verified;
 
-/// Version of the layout of `bench.json`. What is added has a default, so that older files are read on; a change of what is
-/// there raises it. 2: plain calls among the sides, and the word `beyond_floor`. 3: other calls than plain ones as the floor.
+/// Version of the layout of `bench.json`. New fields have a default, so that older files stay readable; a change of existing fields raises the
+/// version. 2: plain calls among the sides, and the word `beyond_floor`. 3: other calls than plain ones as the floor.
 pub const SCHEMA: u32 = 3;
 
 /// A `bench.json` that cannot be read.
@@ -40,7 +40,7 @@ impl Unreadable {
     }
 }
 
-/// Reads what `bench.json` holds, of this layout or an earlier one.
+/// Reads a `bench.json` of this layout or an earlier one.
 pub fn decode(bytes: &[u8]) -> Result<Outcome, Unreadable> {
     /// The one key that every layout has.
     #[derive(Deserialize)]
@@ -57,24 +57,24 @@ pub fn decode(bytes: &[u8]) -> Result<Outcome, Unreadable> {
 /// One way of driving the load in the short round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialRun {
-    /// Who.
+    /// The contestant.
     pub who: ContestantKind,
-    /// As it is called in tables.
+    /// Its name in tables.
     pub name: String,
     /// Its command line.
     pub line: String,
     /// The figures of the short round; `None` when it failed.
     pub sample: Option<Sample>,
-    /// Why it failed.
+    /// The reason why it failed.
     pub error: Option<String>,
 }
 
 /// One contestant of the interleaved repeats.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Side {
-    /// Who.
+    /// The contestant.
     pub who: ContestantKind,
-    /// As it is called in tables.
+    /// Its name in tables.
     pub name: String,
     /// Its command line.
     pub line: String,
@@ -91,12 +91,12 @@ pub struct Side {
 }
 
 impl Side {
-    /// Returns what drove the load most often, where the contestant chooses itself.
+    /// Returns the backend of the last run that reports one, where the contestant chooses it itself.
     pub fn backend(&self) -> Option<&str> {
         self.samples.iter().rev().find_map(|sample| sample.said.backend.as_deref())
     }
 
-    /// The share of I/Os at whose submission the depth asked for was in flight: the median of the runs that tell.
+    /// Returns the share of I/Os at whose submission the depth asked for was in flight: the median of the runs that report it.
     pub fn at_full_depth(&self) -> Option<f64> {
         let shares: Vec<f64> = self.samples.iter().filter_map(|s| s.said.at_full_depth).collect();
         stats::figure(&shares).median
@@ -106,7 +106,7 @@ impl Side {
 /// One ratio of ours to another's, repeat by repeat.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ratio {
-    /// Whom it is held against.
+    /// The contestant that it is compared with.
     pub against: String,
     /// Median of the ratios within each repeat, with its interval.
     pub ratio: Figure,
@@ -116,19 +116,19 @@ pub struct Ratio {
     pub word: Option<GoalVerdict>,
 }
 
-/// The calls that ours makes and nothing else beside both engines, in CPU time per I/O of all threads.
+/// The floor: the calls that ours makes and nothing else, compared with both engines in CPU time per I/O of all threads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Floor {
     /// The backend whose calls they are: `sync`, `io_uring` or `libaio`.
     #[serde(default = "plain")]
     pub calls: String,
-    /// Ours over theirs.
+    /// Ours over the calls alone.
     pub ours: Ratio,
-    /// Theirs over the cheapest fio's.
+    /// The calls alone over the cheapest fio.
     pub fio: Ratio,
 }
 
-/// Returns what earlier layouts had, where nothing was said of it.
+/// Returns the calls of the floor in earlier layouts, which did not name them.
 fn plain() -> String {
     floor::PLAIN.to_owned()
 }
@@ -153,7 +153,7 @@ pub struct CaseOutcome {
     pub sides: Vec<Side>,
     /// CPU time per I/O, all threads, against the cheapest fio.
     pub cpu: Ratio,
-    /// CPU time per I/O with kernel threads and interrupts, against the cheapest fio. No goal: others' work is in it.
+    /// CPU time per I/O with kernel threads and interrupts, against the cheapest fio. It has no goal, because it includes the work of others.
     pub system: Ratio,
     /// IOPS against the fastest fio.
     pub iops: Ratio,
@@ -166,7 +166,7 @@ pub struct CaseOutcome {
 }
 
 impl CaseOutcome {
-    /// Returns what is said of the goal of the CPU time, and of the floor where it lies beyond it.
+    /// Returns the verdict on the goal of the CPU time in words, with the floor where the goal lies beyond it.
     pub fn verdict(&self) -> Option<String> {
         let (goal, word) = self.cpu.goal.zip(self.cpu.word)?;
         let mut text = format!("goal {}: {}", goal.text(), word.text());
@@ -215,7 +215,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Adds what the same comparison found on other targets.
+    /// Adds the outcome of the same comparison on other targets.
     pub fn add(&mut self, part: Self) {
         self.targets.extend(part.targets);
         self.cases.extend(part.cases);

@@ -1,4 +1,4 @@
-//! fio against what is known of fio: a comparison on a machine where fio itself behaves oddly must say so.
+//! fio checked against its known proportions: a comparison on a machine where fio itself behaves oddly must say so.
 //!
 //! The expected proportions were measured with fio 3.33 on a quiet machine of two CPUs (kernel 6.18). Other machines
 //! may differ for good reasons; a disagreement is shown with the measured ratio and never hidden.
@@ -11,7 +11,7 @@ use crate::outcome::{CaseOutcome, Proportion};
 /// A factor that two machines may differ by and still agree.
 const AGREES: f64 = 1.6;
 
-/// One figure of fio: on which target, how, what.
+/// One figure of fio: target, access, depth, engine, and batch.
 #[derive(Clone, Copy)]
 struct Point(&'static str, Access, u32, Engine, u32);
 
@@ -20,7 +20,7 @@ type Get = fn(&Sample) -> f64;
 const IOPS: (&str, Get) = ("IOPS", |sample| sample.said.iops);
 const CPU: (&str, Get) = ("CPU per I/O", |sample| sample.cpu_per_io_us);
 
-/// A proportion that is known, and what else than fio it hangs on.
+/// A known proportion, and what it depends on besides fio.
 struct Known {
     top: Point,
     bottom: Point,
@@ -34,7 +34,7 @@ const WORKERS: &str =
     "how fast an idle CPU wakes: the target blocks, so io_uring hands each I/O to a kernel thread";
 const CALLS: &str = "what a system call costs beside the copy of 4 KiB";
 const PLACES: &str = "the CPUs on which the scheduler keeps fio and the loop device's thread";
-const DISK: &str = "the latency of the disk below, and how much it does side by side";
+const DISK: &str = "the latency of the disk below, and how many I/Os it does in parallel";
 const INTERRUPTS: &str = "how many completions come with one interrupt of the disk";
 
 #[rustfmt::skip]

@@ -29,7 +29,7 @@ pub struct About {
     pub accelerator: String,
 }
 
-/// Writes `bench.json` and a result for each case into `root`, which must not exist; gives the results' directories.
+/// Writes `bench.json` and a result for each case into `root`, which must not exist; returns the results' directories.
 pub fn write(root: &Path, outcome: &Outcome, about: &About) -> Result<Vec<PathBuf>, BenchError> {
     let mut sink = DirSink::create(root)?;
     sink.put(WHOLE, &encode(WHOLE, outcome)?)?;
@@ -60,8 +60,8 @@ fn one(
     about: &About,
 ) -> Result<(), BenchError> {
     let mut sink = DirSink::create(folder)?;
-    // fio is the base: a ratio of 0.5 of CPU time is then ours over fio's, as everywhere here. Ours comes first of those
-    // that are held against it, because the page's headline is of the first.
+    // fio is the base: a ratio of 0.5 of CPU time is then ours over fio's, as everywhere here. Ours is the first of those that are compared with it,
+    // because the page's headline is about the first.
     let sides: Vec<&Side> = case
         .sides
         .get(1)
@@ -115,7 +115,7 @@ fn cell(
     let end_ns = start_ns + figures.duration_ns;
     let bytes = figures.ios * 4096;
     let cpu_s = sample.cpu_per_io_us * figures.ios as f64 / 1e6;
-    // What is not known whole is left out: the model has no place for a part.
+    // Figures that are only partly known are left out: the model has no place for a part.
     let whole = |value: Option<f64>| value.map(|ns| ns.round() as u64);
     let latency = figures.latency_mean_ns.and_then(|mean| {
         Some(json!({
@@ -181,7 +181,7 @@ fn manifest(
     })
 }
 
-/// Returns what the page says the case is about, and what was found of its goal.
+/// Returns the page's description of the case, with the verdict on its goal.
 fn about_case(case: &CaseOutcome, outcome: &Outcome) -> String {
     let fio = outcome.programs.fio.describe();
     let mut text = format!("Fathom's load engine beside {fio}, as children measured from outside");

@@ -1,10 +1,10 @@
-//! Interleaved repeats: A B, B A, A B, ... and what the pairs say.
+//! Interleaved repeats: A B, B A, A B, ... and the ratios within the pairs.
 
 use stats::Figure;
 
 /// The order of `contestants` (by position) in repeat `repeat` (from 0): forwards, backwards, forwards, ...
 ///
-/// What drifts while the repeats go on then weighs on all of them alike.
+/// A drift during the repeats then affects all of them alike.
 pub fn order(contestants: usize, repeat: usize) -> Vec<usize> {
     let forwards = 0..contestants;
     if repeat.is_multiple_of(2) { forwards.collect() } else { forwards.rev().collect() }

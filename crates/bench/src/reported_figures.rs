@@ -29,8 +29,8 @@ pub struct ReportedFigures {
     pub own_cpu_per_io_us: Option<f64>,
     /// Backend that drove the load (`io_uring`), where the contestant chooses it itself.
     pub backend: Option<String>,
-    /// The share of I/Os at whose submission as many were in flight as were asked for, where the program tells: fio does up
-    /// to a depth of 63, in classes of powers of two.
+    /// The share of I/Os at whose submission as many were in flight as were asked for, where the program reports it: fio does up to a depth of 63, in
+    /// classes of powers of two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_full_depth: Option<f64>,
 }

@@ -21,7 +21,7 @@ const STARTS: usize = 3;
 const START: u64 = 90;
 /// Fathom's ways in the short round: `auto` and each backend.
 const OURS: u64 = 4;
-/// Who takes part in the repeats of every case: ours and two of fio's.
+/// Number of contestants in the repeats of every case: ours and two of fio's.
 const CONTESTANTS: u64 = 3;
 
 /// Lengths and number of the runs.
@@ -38,9 +38,9 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Some three minutes in all.
+    /// The quick pace: some three minutes in all.
     pub const QUICK: Self = Self { short: 250, run: 700, repeats: 3, patience: 0 };
-    /// For a guest, perhaps an emulated one: starting a program takes a second of CPU there, and must not drown the load.
+    /// The pace for a guest, perhaps an emulated one: starting a program takes a second of CPU there, which must not outweigh the load.
     pub const LAB: Self = Self { short: 1500, run: 4000, repeats: 4, patience: 0 };
     /// The pace that the figures need: less than half an hour in all.
     pub const FULL: Self = Self { short: 350, run: 1100, repeats: 5, patience: 1 };
@@ -56,7 +56,7 @@ impl Pace {
     }
 }
 
-/// An event that a comparison tells while it runs.
+/// An event that a comparison reports while it runs.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// A case begins.
@@ -72,7 +72,7 @@ pub enum Event<'a> {
     },
     /// A run of a case is over.
     Run {
-        /// Who ran.
+        /// The contestant.
         name: String,
         /// Its figures.
         sample: &'a Sample,
@@ -107,7 +107,7 @@ impl Suite {
         made.try_for_each(|t| child::run(&self.programs.fathom.fill(t), interrupt).map(drop))
     }
 
-    /// Runs all cases. A case that fails is told and left out; an interrupt ends it with what is there.
+    /// Runs all cases. A case that fails is reported and left out; an interrupt ends it with what there is.
     pub fn run(&self, interrupt: &Interrupt, on: &mut dyn FnMut(Event)) -> Outcome {
         let mut outcome = Outcome {
             schema: SCHEMA,
@@ -124,7 +124,7 @@ impl Suite {
         let (start, mut estimated) = (Instant::now(), Duration::ZERO);
         let total: Duration = self.cases.iter().map(|case| self.estimate(case)).sum();
         for (index, case) in self.cases.iter().enumerate() {
-            // What the cases so far took beyond their estimate, the rest will take too.
+            // The rest is expected to exceed its estimate as much as the cases so far did.
             let pace = start.elapsed().as_secs_f64().max(0.1) / estimated.as_secs_f64().max(0.1);
             let factor = if index == 0 { 1.0 } else { pace };
             let left = (total - estimated).mul_f64(factor);
@@ -196,8 +196,7 @@ impl Suite {
         judge(case, target, tried, sides)
     }
 
-    /// Every way of driving once, briefly. Some may fail (an engine that this fio or kernel lacks); they are kept with
-    /// their reason.
+    /// Tries every way of driving once, briefly. Some may fail (an engine that this fio or kernel lacks); they are kept with their reason.
     fn short_round(
         &self,
         case: &Case,

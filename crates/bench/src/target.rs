@@ -40,14 +40,14 @@ pub struct Target {
     pub size: u64,
     /// Tells whether it was made for the comparison, and may be written.
     pub made: bool,
-    /// Tells whether the page cache is passed by.
+    /// Tells whether the page cache is bypassed.
     pub direct: bool,
     /// Tells whether I/Os complete later, by an interrupt or another thread, and not within the submitting call.
     pub later: bool,
 }
 
 impl Target {
-    /// Nothing: 16 GiB of it.
+    /// The null target, of 16 GiB.
     pub fn null() -> Self {
         let name = "null".to_owned();
         Self {
@@ -70,7 +70,7 @@ impl Target {
         Self { kind: TargetKind::Own, name, path, size, made: false, direct: true, later }
     }
 
-    /// Returns what the user has at `path`; it is never written.
+    /// Returns the user's own target at `path`, which is never written.
     pub fn at(path: &Path) -> Result<Self, BenchError> {
         let unreadable = |source| BenchError::Unreadable { path: path.to_owned(), source };
         let end = fs::File::open(path).and_then(|mut file| file.seek(SeekFrom::End(0)));
@@ -136,7 +136,7 @@ enum Undo {
 impl Drop for Made {
     fn drop(&mut self) {
         for undo in self.undo.drain(..).rev() {
-            // Nothing is left to tell when taking away fails: the device then stays and `losetup -a` or `zramctl` shows it.
+            // A failure cannot be reported any more: the device then stays, and `losetup -a` or `zramctl` shows it.
             match undo {
                 Undo::File(path) => drop(fs::remove_file(path)),
                 Undo::Loop(device) => {

@@ -28,11 +28,11 @@ pub struct Limit {
 /// The outcome of a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Met {
-    /// It is as was wanted.
+    /// The wanted bound is met.
     Wanted,
-    /// It is not, and no worse than the limit that the method is known to have.
+    /// The wanted bound is missed, but not the limit that the method is known to have.
     Limit,
-    /// It is worse.
+    /// Both are missed.
     Missed,
 }
 
@@ -65,7 +65,7 @@ pub struct Condition {
 /// The share that does not matter, in all conditions.
 const THRESHOLD: f64 = 0.03;
 
-/// From so many experiments on the bounds count as they stand.
+/// Number of experiments from which on the bounds count as they stand.
 pub(crate) const ENOUGH: u32 = 20_000;
 
 /// Three standard errors of a share of this size; none from [`ENOUGH`] experiments on, whose error is in the bounds.
@@ -96,7 +96,7 @@ const NOISES: [(&str, Noise); 17] = [
     ("exponential against constant", Noise::SkewedAgainstConstant),
 ];
 
-/// Every condition: at the border no false side, and what is plain is seen.
+/// Returns every condition: few false verdicts at the border, and differences that are plain are seen.
 pub fn conditions() -> Vec<Condition> {
     let mut all = Vec::new();
     for test in [Test::Paired, Test::Ranked] {
@@ -110,7 +110,7 @@ pub fn conditions() -> Vec<Condition> {
                     test,
                     threshold: THRESHOLD,
                 };
-                // What was wanted before anything was measured.
+                // Bounds that were set before anything was measured.
                 let most = match (test, noise) {
                     (_, Noise::Periodic(_)) => 0.035,
                     (Test::Ranked, Noise::SkewedAgainstConstant) => 0.08,
@@ -170,7 +170,7 @@ fn is_hard(period: f64, repeats: Repeats) -> bool {
     [2.5, 3.0].contains(&period) || (period == 6.0 && repeats == Repeats::Fixed(12))
 }
 
-/// Returns what is plain: the spread within a pair is 2.7 %.
+/// Returns the conditions away from the border, whose verdict is plain: the spread within a pair is 2.7 %.
 fn plain() -> impl Iterator<Item = Condition> {
     let spread = 0.027 / std::f64::consts::SQRT_2;
     let (same, some, better) = (Wanted::Same(0.99), Wanted::Better(0.84), Wanted::Better(0.99));
@@ -190,12 +190,12 @@ fn plain() -> impl Iterator<Item = Condition> {
 }
 
 impl Condition {
-    /// The shares of the verdicts in so many experiments.
+    /// Returns the shares of the verdicts in `experiments` simulated experiments.
     pub fn measure(&self, experiments: u32, seed: Seed) -> Shares {
         self.simulated.shares(experiments, seed)
     }
 
-    /// Tells whether these are as they must be.
+    /// Compares these shares with what is wanted, and with the known limit.
     pub fn met(&self, shares: &Shares) -> Met {
         let n = shares.experiments;
         let slack = |share: f64| slack(share, n);
@@ -219,15 +219,15 @@ impl Condition {
     }
 }
 
-/// Runs of which it is asked how often the interval of their median holds the true one.
+/// Numbers of runs for which it is measured how often the interval of their median contains the true one.
 const RUNS: [usize; 10] = [2, 3, 4, 5, 6, 7, 8, 10, 15, 20];
 
-/// By number of runs, in what share of so many experiments the interval of the median holds the true one, for each [`Sample`].
+/// Returns, by number of runs and for each [`Sample`], the share of experiments in which the interval of the median contains the true one.
 pub fn coverage(experiments: u32, seed: Seed) -> Vec<(usize, [f64; Sample::ALL.len()])> {
     RUNS.iter().map(|n| (*n, Sample::ALL.map(|s| s.covered(*n, experiments, seed)))).collect()
 }
 
-/// Returns what five repeats see, for the tables of the documentation: normal noise, paired, by spread of the cells and true ratio.
+/// Returns the experiments for the table of what five repeats see: normal noise, paired, by spread of the cells and true ratio.
 pub fn power() -> impl Iterator<Item = Simulated> {
     let ratios = [1.0, 1.03, 1.05, 1.1, 1.2];
     [0.01, 0.02, 0.05].into_iter().flat_map(move |spread| {

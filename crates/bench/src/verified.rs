@@ -6,8 +6,8 @@
 //! reading costs little and much the same each time; and our loads take some milliseconds, by turns in one process, so that
 //! the loads to compare run side by side. fio has no such turns: its runs with and without verification follow each other.
 //!
-//! Ours is measured in two ways on the same blocks: without a table, as all that was written follows from the load that wrote it, so that
-//! nothing is held for each block; and with a table that holds the expected content of each block, as it is needed after random overwrites.
+//! Ours is measured in two ways on the same blocks: without a table, since all contents follow from the load that wrote them, so that nothing is held
+//! for each block; and with a table that holds the expected content of each block, which is needed after random overwrites.
 
 use std::path::Path;
 
@@ -39,7 +39,7 @@ const STARTS: usize = 5;
 /// Cost of verification of reads, ours beside fio's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verified {
-    /// Command lines: ours, loads without verification, with, and with a table by turns; fio's without and with.
+    /// Command lines: ours, which runs loads without verification, with it, and with a table by turns; then fio's without and with verification.
     pub lines: Vec<String>,
     /// Ours per read where nothing is held for each block, microseconds of CPU time.
     pub ours_us: Figure,
@@ -67,7 +67,7 @@ pub struct Cost {
     pub word: GoalVerdict,
 }
 
-/// Repeats, and milliseconds of a run of fio, that an interval needs to be narrow beside the goal.
+/// Returns the repeats, and the milliseconds of a run of fio, that make the interval narrow compared with the goal.
 pub fn pace(quick: bool) -> (usize, u64) {
     if quick { (15, 400) } else { (40, 500) }
 }
@@ -137,13 +137,13 @@ fn turns(programs: &Programs, loads: &[Line]) -> Line {
     let rounds = TURNS.to_string();
     let start = ["turns", "--rounds", &rounds, "--"].map(str::to_owned).to_vec();
     let then = ["--then".to_owned()];
-    // Without `fathom load`.
+    // The words `fathom load` are left out.
     let words: Vec<_> = loads.iter().map(|load| &load.arguments[2..]).collect();
     Line::new(&programs.fathom.program, [start, words.join(&then[..])].concat())
 }
 
-/// Writes every block that will be read, in one pass: all follows from that. With a random write of the block behind them nothing
-/// does, and there is a table of the same contents.
+/// Writes every block that will be read, in one pass, from which all contents follow. For the table, a random write of the block behind them makes
+/// sure that they do not, so that there is a table of the same contents.
 fn prepare(
     programs: &Programs,
     ours: &Target,
@@ -160,7 +160,7 @@ fn prepare(
     Ok(())
 }
 
-/// Looks at a run of a load: whether it is what it is meant to be.
+/// Checks that a run of a load does what it is meant to do.
 fn look_at(line: &Line, has_table: bool, interrupt: &Interrupt) -> Result<(), BenchError> {
     let stdout = child::run(line, interrupt)?.stdout;
     let mut lines = stdout.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -169,7 +169,7 @@ fn look_at(line: &Line, has_table: bool, interrupt: &Interrupt) -> Result<(), Be
         .map_or(Ok(()), |why| Err(BenchError::Output { line: line.to_string(), why }))
 }
 
-/// Returns what a load did, unless it read one block at a time and verified what it read, with a table or without one as it is meant to.
+/// Describes what a load did, unless it did what it is meant to: read one block at a time and verify it, with a table or without one.
 fn unlike(summary: &Value, has_table: bool) -> Option<String> {
     let count = |name: &str| summary["verify"][name].as_u64().unwrap_or(0);
     let (checked, right, table) = (count("checked"), count("correct"), count("table_bytes"));
@@ -217,7 +217,7 @@ fn interleave(
     Ok(costs)
 }
 
-/// Returns what `fathom-bench turns` prints: for each load the CPU time per read in each turn, microseconds.
+/// Parses the output of `fathom-bench turns`: for each load the CPU time per read in each turn, microseconds.
 fn parse(text: &str) -> Option<[Vec<f64>; 3]> {
     let value: Value = serde_json::from_str(text.trim()).ok()?;
     let loads: Vec<Vec<f64>> = serde_json::from_value(value["cpu_per_io_us"].clone()).ok()?;
@@ -225,7 +225,7 @@ fn parse(text: &str) -> Option<[Vec<f64>; 3]> {
     loads.iter().all(|turns| turns.len() == loads[0].len()).then_some(loads)
 }
 
-/// The median of what each turn of one took more than the other's beside it.
+/// Returns the median of the differences between neighbouring turns of the two.
 fn median_difference(one: &[f64], other: &[f64]) -> f64 {
     let differences: Sorted = one.iter().zip(other).map(|(one, other)| one - other).collect();
     differences.median().unwrap_or_default()
@@ -264,7 +264,7 @@ fn fio(programs: &Programs, file: &Target, size: u64, more: &[&str]) -> Line {
         .map(ToString::to_string)
         .collect();
     words.extend([format!("--filename={path}"), format!("--size={size}"), "--direct=1".into()]);
-    // Else fio leaves a file with what it wrote where it was started.
+    // Otherwise fio leaves a file about what it wrote in the directory where it was started.
     words.push("--verify_state_save=0".into());
     words.push("--output-format=json".into());
     Line::new(&programs.fio.path, words)

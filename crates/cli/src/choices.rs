@@ -1,4 +1,4 @@
-//! Options of a command that runs cells, as the run takes them.
+//! Translation of a command's options into what a run of cells takes.
 
 use std::path::{Path, PathBuf};
 
@@ -9,19 +9,21 @@ use crate::args::Common;
 use crate::failure::Failure;
 use crate::terminal::say;
 
-/// Returns what is asked of the experiment; a run that goes on keeps its seed and its tag.
+/// Returns the request for the experiment; a continued run keeps its seed and its tag.
 pub fn run_request(common: &Common, earlier: Option<&Earlier>) -> RunRequest {
     let (scale, only) = (common.scale.clone(), common.only.clone());
     RunRequest { seed: common.seed, repeat: common.repeat, scale, only, ..RunRequest::default() }
         .going_on(earlier)
 }
 
-/// Says what is to be known of the experiment's file, and where it has no scale of the name that was asked for, and so runs as the file has it.
+/// Prints the plan's notes, and a note if the experiment has no scale of the name that was asked for and so runs unscaled.
 pub fn say_notes(asked: Option<&str>, plan: &Plan) {
     plan.notes.iter().for_each(|note| say(&format!("note: {note}")));
     if let Some(asked) = asked.filter(|_| plan.facts.scale.is_none()) {
         let name = &plan.facts.experiment;
-        say(&format!("note: {name} has no scale '{asked}' of its own: this is as its file has it"));
+        say(&format!(
+            "note: {name} has no scale '{asked}' of its own: sizes are those of its file"
+        ));
     }
 }
 
@@ -35,7 +37,7 @@ pub fn result_directory(common: &Common, plan: &Plan) -> Result<PathBuf, Failure
     }
 }
 
-/// The result that the command goes on with, if it does.
+/// The result that the command continues, if it continues one.
 pub fn earlier(common: &Common) -> Result<Option<Earlier>, Failure> {
     Ok(common.resume.as_deref().map(Earlier::open).transpose()?)
 }
@@ -49,7 +51,7 @@ pub fn ledger(
     on: Box<dyn FnMut(&Event) + Send>,
 ) -> Result<Ledger, Failure> {
     let Some(earlier) = earlier else {
-        // What is simulated touches nothing that others could take down.
+        // A simulated run makes nothing that another process could take down.
         let lock = (!start.simulated).then(|| host::RunLock::take(&plan.run_tag, out));
         let (lock, ledger) = (lock.transpose()?, Ledger::begin(out, plan, start, on)?);
         return Ok(match lock {
@@ -60,7 +62,7 @@ pub fn ledger(
     earlier.check(plan, &start)?;
     for role in earlier.uncompared(&start) {
         say(&format!(
-            "note: the result does not say on which device it began for '{role}': that it goes on with the same one was not compared"
+            "note: the result does not say on which device it began for '{role}': whether it continues on the same one was not checked"
         ));
     }
     let (left, skipped, all) = (earlier.left(), earlier.skipped(), plan.cells.len());

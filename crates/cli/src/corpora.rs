@@ -1,4 +1,4 @@
-//! Corpora that are made from a seed, kept in the cache.
+//! Corpora that are generated from a seed and kept in the cache.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -12,13 +12,13 @@ use sys::interrupt::{Interrupt, Level};
 use crate::failure::Failure;
 use crate::terminal::say;
 
-/// Time between two notes of how far it is.
+/// Time between two reports of progress.
 const NOTES: Duration = Duration::from_secs(2);
 
-/// Corpora that are made, by name, held.
+/// Generated corpora by name, held so that nobody removes them.
 pub type HeldCorpora = BTreeMap<String, HeldCorpus>;
 
-/// Returns the corpora that are made, which are made first where the cache has none. Without any, no cache is opened.
+/// Returns the generated corpora that `needs` names; those that the cache lacks are generated first. Without any, no cache is opened.
 pub fn made(needs: &Needs, interrupt: &Interrupt) -> Result<HeldCorpora, Failure> {
     if needs.corpora.values().any(|corpus| matches!(corpus, Corpus::Made(_))) {
         return ready(&Cache::open()?, needs, interrupt);
@@ -26,7 +26,7 @@ pub fn made(needs: &Needs, interrupt: &Interrupt) -> Result<HeldCorpora, Failure
     Ok(BTreeMap::new())
 }
 
-/// Returns the corpora that are made, by name.
+/// Returns the generated corpora by name, generating those that the cache lacks.
 pub fn ready(cache: &Cache, needs: &Needs, interrupt: &Interrupt) -> Result<HeldCorpora, Failure> {
     let mut made = BTreeMap::new();
     for (name, corpus) in &needs.corpora {

@@ -10,7 +10,7 @@ use units::{is_obeyed, printable};
 use crate::args::Cli;
 use crate::terminal::{Style, Text, answer, say_text, write_error};
 
-/// Why a command did not do what was asked.
+/// The reason why a command did not do what was asked.
 #[derive(Debug)]
 pub struct Failure {
     code: u8,
@@ -50,7 +50,7 @@ impl Failure {
         Self { code: 130, error: error.into(), help: None }
     }
 
-    /// Standard output could not be written, which is told when all is done.
+    /// Returns the failure to write standard output, if there was one; it is reported when all is done.
     pub fn lost_output() -> Option<Self> {
         let message = format!("Standard output could not be written: {}", write_error()?);
         Some(Self::environment(message).with_help("make room where it goes, or send it elsewhere"))
@@ -73,7 +73,7 @@ impl Failure {
         self
     }
 
-    /// Adds that a killed run may be the cause, which this command takes down; where it was refused alone.
+    /// Adds to a refusal that a killed run may be the cause, and that the command `clean` takes down what it left.
     #[must_use]
     pub fn or(mut self, clean: &str) -> Self {
         if self.code == 4 {
@@ -113,7 +113,7 @@ impl Failure {
     }
 }
 
-/// Prints what is to be said of the command line: an error, or the help that it asks for.
+/// Prints the error of a command line, or the help that it asks for.
 pub fn command_line(error: &clap::Error) -> ExitCode {
     let words = crate::args::words();
     let hint = negative(error, words.iter().cloned())
@@ -133,7 +133,7 @@ pub fn command_line(error: &clap::Error) -> ExitCode {
         let _ = error.print();
         return ExitCode::from(2);
     }
-    // The error quotes the words, in colours of its own: it is told of the words as they can be shown.
+    // The error quotes the words, in colours of its own, so it is made again from words without control characters.
     match Cli::try_parse_from(words.iter().map(|word| printable(word).into_owned())) {
         Err(shown) if shown.use_stderr() => drop(shown.print()),
         _ => say_text(&Text::lines_of(&error.render().to_string())),
@@ -141,8 +141,8 @@ pub fn command_line(error: &clap::Error) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Returns what to say where a negative number was typed after an option: it looks like an option of its own, and `error` says no more
-/// than that there is none of that name.
+/// Returns the failure for a negative number after an option: the parser takes it for another option, and `error` only says that there is no
+/// such option.
 pub fn negative(error: &clap::Error, words: impl Iterator<Item = String>) -> Option<Failure> {
     if error.kind() != ErrorKind::UnknownArgument {
         return None;
@@ -159,7 +159,7 @@ pub fn negative(error: &clap::Error, words: impl Iterator<Item = String>) -> Opt
     Some(Failure::usage(message).with_help(help))
 }
 
-/// Returns what is wrong with the operations of a load of a tree, which has others than one of a device.
+/// Returns the mistake in the operations of a tree load, which differ from those of a load on a device.
 fn of_tree(error: &clap::Error, words: &[String]) -> Option<Failure> {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text),
@@ -173,7 +173,7 @@ fn of_tree(error: &clap::Error, words: &[String]) -> Option<Failure> {
     Some(Failure::usage(message).with_help(help))
 }
 
-/// Returns what an option of fio is here, where a load was given one.
+/// Returns the failure for a load with an option of fio, which names the option to use instead.
 fn of_fio(error: &clap::Error, words: &[String]) -> Option<Failure> {
     let load = words.iter().skip(1).any(|word| word == "load");
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
@@ -264,7 +264,7 @@ impl From<run::RunError> for Failure {
             }
             run::RunError::Guest(_) => Self::environment(error)
                 .with_help("fathom doctor says what this machine lacks for the lab"),
-            // What the outcome says is no less true for a result that was spoiled.
+            // The outcome's exit code holds although the result was spoiled.
             run::RunError::Spoiled { outcome, .. } if outcome != run::RunOutcome::Complete => {
                 Self { code: outcome.exit_code(), error: error.into(), help: None }
             }

@@ -1,10 +1,10 @@
-//! Lines that are no wider than the terminal: words go on in a line of their own, under the column that they stand in.
+//! Lines that are no wider than the terminal: words that do not fit continue on the next line, below the column that they are in.
 
 use unicode_width::UnicodeWidthChar as _;
 
-/// Returns `line` in as many lines of at most `width` columns as its words need; a single word that is wider goes on behind a comma in it, else it stays
-/// whole, as a path does. What stands from byte `command` on is one for a shell, and goes on as a shell reads it: in the midst of a word
-/// at the very beginning of the next line.
+/// Wraps `line` into lines of at most `width` columns. A single wider word is broken behind a comma in it, else it stays whole, as a path does.
+/// From byte `command` on the text is a shell command, and is wrapped so that a shell still reads it: a word that is broken continues at the
+/// very beginning of the next line.
 pub fn fit(line: &str, command: Option<usize>, width: usize) -> String {
     if columns(line) <= width {
         return line.to_owned();
@@ -16,7 +16,7 @@ pub fn fit(line: &str, command: Option<usize>, width: usize) -> String {
         let word = piece.trim_start_matches(' ');
         let begin = at + piece.len() - word.len();
         let of_command = command.is_some_and(|command| begin >= command);
-        // A line of a command that goes on ends with a space and a backslash.
+        // A command line that continues ends with a space and a backslash.
         let room = if of_command { width.saturating_sub(2) } else { width };
         let breaks = used > indent.len() && used + columns(piece) > room;
         if breaks {
@@ -50,7 +50,7 @@ pub fn fit(line: &str, command: Option<usize>, width: usize) -> String {
     out
 }
 
-/// Returns the words, each with the spaces before it; from byte `command` on what stands in quotation marks is of one word.
+/// Returns the words, each with the spaces before it; from byte `command` on a text in quotation marks is part of one word.
 fn whole_words(line: &str, command: Option<usize>) -> impl Iterator<Item = &str> {
     let mut rest = line;
     std::iter::from_fn(move || {
@@ -69,7 +69,7 @@ fn whole_words(line: &str, command: Option<usize>) -> impl Iterator<Item = &str>
     })
 }
 
-/// Returns the parts of a word that a line may break between, each with whether the single quotation mark is open before it.
+/// Returns the parts between which a line may break a word, each with the quotation mark that is open before it.
 fn atoms(word: &str) -> Vec<(&str, Option<char>)> {
     let begin = word.len() - word.trim_start_matches(' ').len();
     let ends = word.char_indices().filter(|(at, c)| *at >= begin && matches!(c, ' ' | ',' | '/'));
@@ -98,12 +98,12 @@ fn pieces(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns the quotation mark that is open behind `word`.
+/// Returns the quotation mark that is open after `word`.
 fn open(mut quote: Option<char>, word: &str) -> Option<char> {
     let mut chars = word.chars();
     while let Some(c) = chars.next() {
         quote = match (quote, c) {
-            // Behind a backslash a mark is a character like others, but in single quotation marks.
+            // After a backslash a quotation mark is an ordinary character, except within single quotation marks.
             (None | Some('"'), '\\') => {
                 chars.next();
                 quote
@@ -116,8 +116,8 @@ fn open(mut quote: Option<char>, word: &str) -> Option<char> {
     quote
 }
 
-/// Returns the last column that begins in the left half, as two spaces or more tell columns apart; else two more than the line's own
-/// indent.
+/// Returns where the last column in the left half begins (columns are separated by two spaces or more); without columns, two more than the
+/// line's own indent.
 fn indent(line: &str, width: usize) -> usize {
     let (mut at, mut found) = (0, None);
     let plain = without_colours(line);

@@ -1,4 +1,4 @@
-//! The lab's machines as the run's guests: the one place where the two meet.
+//! The lab's machines as the run's guests: the one place where the crates `lab` and `run` meet.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ pub struct Prepared {
     pub image: Image,
     /// The image of each kernel that the plan names.
     pub images: Images,
-    /// Who executes the guest's instructions.
+    /// The accelerator that executes the guest's instructions.
     pub accelerator: Accelerator,
     /// Supplies that commands need beside the image.
     pub supplies: Vec<Supply>,
@@ -54,7 +54,7 @@ pub fn prepare(
     })
 }
 
-/// Finds or builds the image of each kernel that `plan` names, which it names exactly from then on, and finds the best accelerator.
+/// Finds or builds the image of each kernel that `plan` names, replaces the names by exact ones, and finds the best accelerator.
 pub fn prepare_plan(
     plan: &mut Plan,
     args: &GuestArgs,
@@ -96,7 +96,7 @@ fn prepare_with(
     Ok(Prepared { cache, image, images, accelerator, supplies, qemu, memory })
 }
 
-/// Returns what the guest's image is made of.
+/// Returns the spec of the guest's image.
 pub fn image_spec(needs: &Needs, args: &GuestArgs) -> ImageSpec {
     let mut lists = lab::ImageNeeds {
         packages: needs.packages.clone(),
@@ -109,7 +109,7 @@ pub fn image_spec(needs: &Needs, args: &GuestArgs) -> ImageSpec {
     ImageSpec { mirror: args.mirror.clone(), ..ImageSpec::new(lists) }
 }
 
-/// Returns what commands need beside the image; `made` has the directories of corpora that are made.
+/// Returns what commands need beside the image; `made` has the directories of generated corpora.
 fn supplies(needs: &Needs, made: &HeldCorpora) -> SupplySpec {
     let mut spec = SupplySpec { packages: needs.command_packages.clone(), ..Default::default() };
     for (name, corpus) in &needs.corpora {
@@ -125,7 +125,7 @@ fn supplies(needs: &Needs, made: &HeldCorpora) -> SupplySpec {
     spec
 }
 
-/// Returns what the user wants to execute the guest.
+/// Returns the accelerator that the user asked for.
 pub fn wish(args: &GuestArgs) -> lab::AcceleratorChoice {
     if args.tcg { lab::AcceleratorChoice::Tcg } else { lab::AcceleratorChoice::Best }
 }
@@ -158,7 +158,7 @@ impl Prepared {
                 seed: plan.seed.derive(role),
                 stored: device.stored,
             });
-            // The contents of a modelled one are in memory, and in a file between two machines.
+            // The contents of a modelled disk are in memory; they are in a file only if they must outlive the machine.
             if modelled.is_none() || spec.keeps_contents {
                 spec.will_write = Bytes(spec.will_write.0 + device.stored.0);
             }
@@ -182,7 +182,7 @@ pub struct LabGuests {
 }
 
 impl LabGuests {
-    /// Guests like `spec`, with the image of their kernel.
+    /// Creates guests like `spec`, each with the image of its kernel.
     pub fn new(spec: VmSpec, images: Images) -> Self {
         Self { spec, images, disks: None }
     }
@@ -206,7 +206,7 @@ impl Guests for LabGuests {
         turn: GuestNumber,
         console: &Path,
     ) -> Result<LabGuest, RunError> {
-        // What nobody takes up gives its room back first.
+        // Disks that the next guest does not take over are removed first, which frees their space.
         let kept = self.disks.take().filter(|_| disks == GuestDisks::OfTheLast);
         let mut spec = self.spec.clone();
         spec.memory = machine.memory.unwrap_or(spec.memory);
@@ -216,7 +216,7 @@ impl Guests for LabGuests {
         }
         spec.mission = mission.to_vec();
         if let (DiskHome::Kept(dir), false) = (&mut spec.disk_home, turn.is_first()) {
-            // What the guest before left is kept too.
+            // Each guest has a directory of its own, so that the files of the previous one are kept.
             dir.push(turn.name("guest"));
         }
         spec.console = Some(console.to_owned());
@@ -295,14 +295,14 @@ impl Guest for LabGuest {
     }
 
     fn answer(&mut self, bytes: &[u8]) {
-        // As below.
+        // As in `interrupt` below: a guest that is gone is noticed by `receive`.
         let _ = self.vm.send(bytes);
     }
 
     fn interrupt(&mut self, level: Level) {
         match level {
             Level::None => {}
-            // A guest that is gone needs no interrupt; that it is gone is heard by receive.
+            // A guest that is gone needs no interrupt; `receive` notices that it is gone.
             Level::Finish => {
                 let _ = self.vm.interrupt();
             }

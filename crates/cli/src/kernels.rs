@@ -1,4 +1,4 @@
-//! The kernels of a plan: found by the names that it has for them, and put into images, before anything starts.
+//! The kernels of a plan: found by the plan's names for them, and put into images before anything starts.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,12 +10,12 @@ use crate::failure::Failure;
 
 /// A kernel that a plan names, found.
 pub struct Found {
-    /// The exact name that the plan has for it now: its release, and of one of the user's own a hash, too. `None` is the usual one.
+    /// The exact name that the plan has for it now: its release, with a hash for a kernel of the user's own. `None` is the usual kernel.
     pub name: Option<String>,
     choice: KernelChoice,
 }
 
-/// Finds the kernels that `plan` names, and has it name them exactly: the same run at another time is of the same kernels, or is refused.
+/// Finds the kernels that `plan` names, and replaces the names by exact ones, so that a later run uses the same kernels or is refused.
 pub fn find(
     plan: &mut Plan,
     cache: &Cache,
@@ -60,7 +60,7 @@ fn is_path(name: &str) -> bool {
     name.contains('/')
 }
 
-/// Finds or builds the image of each kernel. One that lacks what a layer needs is refused, with the variants that it is for.
+/// Finds or builds the image of each kernel. A kernel that lacks what a layer needs is refused; the error names its variants.
 pub fn images(
     plan: &Plan,
     found: Vec<Found>,
@@ -79,7 +79,7 @@ pub fn images(
     Ok(images)
 }
 
-/// Says which variants a kernel cannot run, and how the others run without them.
+/// Returns the error that names the variants a kernel cannot run, and the options that run the others.
 fn refused(plan: &Plan, kernel: Option<&str>, error: lab::Error) -> Failure {
     let lab::Error::MissingModule { module, kernel: release } = &error else { return error.into() };
     let needing = plan.needing(kernel, module);
@@ -98,12 +98,12 @@ fn refused(plan: &Plan, kernel: Option<&str>, error: lab::Error) -> Failure {
     Failure::environment(message).with_help(help)
 }
 
-/// The option for a variant; names with commas take one each.
+/// The option for one variant, quoted; each variant has its own, since its name may hold commas.
 fn only(variant: &str) -> String {
     format!("--only '{variant}'")
 }
 
-/// Returns what only the host knows of the kernel of an image: the facts of a machine that it boots.
+/// Returns what only the host knows of an image's kernel, as facts of the machines that boot it.
 pub fn facts(image: &Image) -> BTreeMap<String, String> {
     let manifest = &image.manifest;
     let package =

@@ -41,7 +41,7 @@ pub fn finish(done: Result<Result<ExitCode, Failure>, clap::Error>) -> ExitCode 
         Ok(done) => done.unwrap_or_else(|failure| failure.report()),
         Err(error) => commands::bisect::code_of(&error, failure::command_line(&error)),
     };
-    // What went wrong otherwise says more than that nobody could read of it.
+    // The command's own error matters more than that standard output was lost.
     match Failure::lost_output().map(|failure| failure.report()) {
         Some(lost) if code == ExitCode::SUCCESS => lost,
         _ => code,

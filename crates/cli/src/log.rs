@@ -17,7 +17,7 @@ use crate::terminal::say_line;
 
 /// The variable of the environment that names the file where no option does.
 const VARIABLE: &str = "FATHOM_LOG";
-/// The flag of `open` that waits for nobody.
+/// The flag of `open` that prevents waiting, as for the reader of a pipe.
 const NONBLOCK: i32 = OFlags::NONBLOCK.bits().cast_signed();
 
 /// Begins to log, where the command line or the environment asks for it. Lines are added to a log that is there.
@@ -41,7 +41,7 @@ pub fn begin(option: Option<&Path>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Says at the end what of the log could not be written.
+/// Reports at the end how many lines of the log could not be written.
 pub fn end() {
     let Some(log) = LOG.get() else { return };
     let lost = log.lost.lock().unwrap_or_else(PoisonError::into_inner);
@@ -73,12 +73,12 @@ fn open(path: &Path) -> io::Result<File> {
     }
     let mark = OutputKind::Log.mark();
     let mut options = File::options();
-    // A pipe may have taken its place.
+    // The file may have been replaced by a pipe since the check above.
     let opened = options.read(true).append(true).create(true).custom_flags(NONBLOCK);
     let mut file = opened.open(path)?;
     let found = file.metadata()?;
     let foreign =
-        || io::Error::new(ErrorKind::AlreadyExists, "what is there is no log of Fathom's");
+        || io::Error::new(ErrorKind::AlreadyExists, "the existing file is no log of Fathom's");
     if !found.is_file() {
         return Err(foreign());
     }
@@ -109,7 +109,7 @@ impl Write for Through {
         if let Err(error) = (&self.0.file).write_all(line) {
             let mut lost = self.0.lost.lock().unwrap_or_else(PoisonError::into_inner);
             let why = match error.kind() {
-                ErrorKind::WouldBlock => "who reads it does not keep up".to_owned(),
+                ErrorKind::WouldBlock => "its reader does not keep up".to_owned(),
                 _ => error.to_string(),
             };
             lost.get_or_insert((0, why)).0 += 1;
@@ -122,7 +122,7 @@ impl Write for Through {
     }
 }
 
-/// A writer that sends what it is given, a line each time.
+/// A writer that sends each text it is given as one line.
 struct Lines(Arc<dyn Fn(String) + Send + Sync>);
 
 impl Write for Lines {

@@ -82,12 +82,12 @@ enum Place {
     File(u64, u64),
     /// The number of a block device.
     Device(u64),
-    /// Nothing yet: where it will be.
+    /// The path of a file that does not exist yet.
     New(PathBuf),
 }
 
 impl Place {
-    /// `None` for a character device, which any number may write to, and for what cannot be looked at.
+    /// Returns the place; `None` for a character device, which any number may write to, and for a path that cannot be examined.
     fn of(path: &Path) -> Option<Self> {
         match fs::metadata(path) {
             Ok(found) => Self::found(&found),
@@ -112,8 +112,8 @@ fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Refuses `outputs` of which one is among `inputs`, is another one, is a block device, or is a file that Fathom did not make as
-/// that kind.
+/// Refuses an output that is one of the `inputs`, the same as another output, a block device, or an existing file that is no output of
+/// Fathom's of that kind.
 pub fn check(outputs: &[Output], inputs: &[Input]) -> Result<(), Failure> {
     let mut taken = standard_streams();
     for input in inputs {
@@ -158,7 +158,7 @@ fn of_stream(stream: &impl AsFd) -> Option<Place> {
 }
 
 impl Output<'_> {
-    /// Refuses a place that cannot be written, and what must stay there. `within` tells which input an existing file is a part of.
+    /// Refuses a place that cannot be written, and a file there that must stay. `within` tells which input an existing file is a part of.
     fn may_be_written<'a>(
         &self,
         within: &dyn Fn(&Path) -> Option<Input<'a>>,
@@ -177,9 +177,10 @@ impl Output<'_> {
         };
         if is_stream(&found) {
             return match self.kind {
-                OutputKind::VerifyState => {
-                    refused("is no regular file, and a state is read again", "name a file")
-                }
+                OutputKind::VerifyState => refused(
+                    "is no regular file, and a state must be read again later",
+                    "name a file",
+                ),
                 _ => Ok(()),
             };
         }
@@ -205,13 +206,13 @@ impl Output<'_> {
             return refused(&why, "name another file");
         }
         if found.len() > 0 {
-            let why = format!("is there already, and is no {} that Fathom made", self.kind.name());
+            let why = format!("exists already, and is no {} that Fathom made", self.kind.name());
             return refused(&why, "name another file, or remove it");
         }
         self.folder_is_writable(&whole)
     }
 
-    /// Tells whether the file there is one of its kind.
+    /// Tells whether the existing file is of the same kind.
     fn begins_with_mark(&self) -> bool {
         let mark = self.kind.mark();
         let mut start = vec![0; mark.len()];
@@ -246,7 +247,7 @@ impl Output<'_> {
 
     /// Writes the file whole: others see the old one or the new one.
     pub fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
-        // What was allowed at the start need not be what is there now.
+        // Another file may have come there since the check at the start.
         self.may_be_written(&|_| None)?;
         let draft = self.begin()?;
         match draft.file().write_all(bytes) {
@@ -257,7 +258,7 @@ impl Output<'_> {
         draft.finish().map(drop).map_err(|error| self.not_written(&error))
     }
 
-    /// Begins a file that grows.
+    /// Begins a file that is written bit by bit.
     pub fn begin(&self) -> Result<Draft, Failure> {
         Draft::begin(self.path, self.kind.mark()).map_err(|error| self.not_written(&error))
     }

@@ -1,7 +1,7 @@
 //! Output for people: standard error or standard output, with colours only on a terminal.
 //!
-//! Names and paths may hold anything, including characters that a terminal obeys. Those are written out when the text becomes a [`Line`], and only
-//! then; the colours of Fathom are added around it. Everything is printed in lines.
+//! Names and paths may hold anything, including control characters that a terminal obeys. Those are escaped when the text becomes a [`Line`], and
+//! only then; the colours of Fathom are added around it. Everything is printed in lines.
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
@@ -61,27 +61,27 @@ impl Style {
     }
 }
 
-/// NO_COLOR and dumb terminals get none.
+/// Tells whether colours are wanted: not with NO_COLOR, nor on a dumb terminal.
 fn wanted() -> bool {
     let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty());
     set("NO_COLOR").is_none() && set("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// A line that a terminal shows and does not obey.
+/// A line without characters that a terminal would obey instead of showing them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
     text: String,
     kind: Kind,
 }
 
-/// Tells how a line goes on where the terminal is narrower.
+/// The way in which a line is wrapped where the terminal is narrower.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Words, each as good a place as another.
+    /// Words, between any two of which it may be broken.
     Words,
-    /// From this byte on a command for a shell, which is copied.
+    /// From this byte on a shell command, which must stay one that can be copied.
     Command(usize),
-    /// Is as it must be, or was made for this terminal.
+    /// Not wrapped: its form matters, or it was made for this terminal's width.
     AsItIs,
 }
 
@@ -113,7 +113,7 @@ impl Line {
 }
 
 impl From<&str> for Line {
-    /// A newline at the end is the line's own.
+    /// Makes a line of a text, without the newline at its end.
     fn from(text: &str) -> Self {
         let text = printable(text.strip_suffix('\n').unwrap_or(text)).into_owned();
         Self { text, kind: Kind::Words }
@@ -148,18 +148,18 @@ impl Text {
         Self::default()
     }
 
-    /// Takes what was made line by line for this terminal elsewhere, and holds nothing of others that it would obey.
+    /// Takes a text that was made line by line for this terminal elsewhere; it must not hold control characters of others.
     pub fn made(text: &str) -> Self {
         let line = |line: &str| Line { text: line.to_owned(), kind: Kind::AsItIs };
         Self(text.lines().map(line).collect())
     }
 
-    /// Takes the lines of a text of others.
+    /// Takes the lines of a text from another program.
     pub fn lines_of(text: &str) -> Self {
         Self(text.trim_end().lines().map(Line::from).collect())
     }
 
-    /// Takes the lines of a text of others that stay as they are, as they are copied or stand below each other.
+    /// Takes the lines of a text from another program unwrapped, because they are copied or form columns.
     pub fn as_it_is(text: &str) -> Self {
         let line = |line: &str| Line { kind: Kind::AsItIs, ..Line::from(line) };
         Self(text.trim_end().lines().map(line).collect())
@@ -181,7 +181,7 @@ impl Text {
         Ok(())
     }
 
-    /// Returns the text in lines of at most so many columns, or as wide as they are.
+    /// Returns the text in lines of at most `width` columns, or unwrapped.
     fn written(&self, width: Option<usize>) -> String {
         self.0.iter().map(|line| line.written(width)).collect()
     }
@@ -222,8 +222,8 @@ pub fn answer(text: &Text) {
     put(&text.written(columns(io::stdout())));
 }
 
-/// JSON on standard output: to programs as it is. What a terminal would obey is escaped on one as JSON may be; control characters
-/// below 20 hex always are.
+/// Prints JSON on standard output, to programs as it is. On a terminal, characters that it would obey are escaped as JSON allows; control
+/// characters below 20 hex always are.
 pub fn json(text: &str) {
     if !io::stdout().is_terminal() || !text.contains(is_obeyed) {
         return put(text);
@@ -245,12 +245,12 @@ pub fn csv(text: &str) {
     if io::stdout().is_terminal() { answer(&Text::as_it_is(text)) } else { put(text) }
 }
 
-/// Why standard output could not be written; nothing more is written then, as there would be a gap in it.
+/// The error of writing standard output; nothing more is written after it, since there would be a gap.
 static LOST: OnceLock<io::Error> = OnceLock::new();
 /// Set when the reader of standard output went away, which is no reason to complain.
 static GONE: AtomicBool = AtomicBool::new(false);
 
-/// Standard output. The one of the standard library takes a descriptor that cannot be written for one that swallows everything.
+/// Standard output. Unlike that of the standard library, it reports an error where the descriptor cannot be written.
 #[derive(Debug)]
 pub struct Out;
 

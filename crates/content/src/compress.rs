@@ -12,7 +12,7 @@ pub enum Compress {
     Ratio(f64),
     /// Every block to its size x (1 - saving).
     Saving(Percent),
-    /// LZ4 sizes distributed normally; what falls outside of what LZ4 can give is cut to it.
+    /// Normally distributed LZ4 sizes; those that LZ4 cannot give are moved to the nearest one that it can.
     Normal {
         /// Mean, bytes.
         mean_bytes: f64,
@@ -32,7 +32,7 @@ pub struct SizeShare {
     pub weight: f64,
 }
 
-/// Bytes of a unit in which a ratio and a saving that mean the same come to the same LZ4 size, and others do not.
+/// Size, in bytes, of an imaginary block for comparing requests: a ratio and a saving give the same LZ4 size in it only if they mean the same.
 const FINE: usize = 1 << 30;
 
 impl PartialEq for Compress {

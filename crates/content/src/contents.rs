@@ -25,11 +25,11 @@ pub struct Part {
     pub generator: u16,
     /// Jobs that write it, below [`Parts::SERIES`]. With [`Domain::All`]: those of all targets.
     pub jobs: u32,
-    /// Blocks of the target (in units of the content's block); 0 when that is not known. The live scope wants to know.
+    /// Blocks of the target (in units of the content's block); 0 when that is not known. The live scope needs it.
     pub blocks: u64,
 }
 
-/// Which block stands where.
+/// The rule that gives each block its content.
 #[derive(Debug)]
 pub(crate) enum Order {
     Written(Written),
@@ -144,7 +144,7 @@ impl Contents {
     }
 
     /// The position in the order of writing that the next job gets, where all jobs take theirs from one counter
-    /// (`domain` target or all). All of the state that a restart needs then; else see [`crate::Source::position`].
+    /// (`domain` target or all). In these domains it is all the state that a restart needs; for others see [`crate::Source::position`].
     pub fn position(&self) -> u64 {
         self.0.counter.load(Ordering::Relaxed)
     }
@@ -183,8 +183,8 @@ impl Contents {
         }
     }
 
-    /// Returns the places of random bytes, and of text, in a block of `id`; for a shifted content those in the two blocks that it
-    /// is of.
+    /// Returns the places of random bytes, and of text, in a block of `id`; for a shifted content those in each of the two blocks from
+    /// which it is cut.
     #[inline]
     pub fn layout(&self, id: ContentId) -> BlockLayout {
         match self.body(id) {
@@ -237,7 +237,7 @@ impl Contents {
         }
     }
 
-    /// Fills a block of any layout, zero blocks among them; kept out of line.
+    /// Fills a block of any layout, zero blocks among them; not inlined.
     #[inline(never)]
     fn grow_any(&self, id: ContentId, root: &Root, block: &mut [u8]) {
         if id == ContentId::ZERO {
@@ -313,8 +313,8 @@ impl Contents {
         }
     }
 
-    /// Tells whether `block`, a whole block or the head of one, holds the bytes of `id`: [`Contents::matches`] for who does not ask
-    /// where it differs.
+    /// Tells whether `block`, a whole block or the head of one, holds the bytes of `id`: as [`Contents::matches`], for callers that need
+    /// not know where it differs.
     #[inline]
     pub fn holds(&self, id: ContentId, block: &[u8]) -> bool {
         match self.0.shift {

@@ -14,7 +14,7 @@ pub enum Distance {
     Recent,
     /// Anywhere in what was written so far.
     All,
-    /// As a histogram says.
+    /// By a histogram.
     Histogram(Vec<DistanceShare>),
 }
 

@@ -11,16 +11,16 @@ const POINTS: f64 = 0.1;
 /// The way in which writes are made durable, as far as it matters to VDO's packer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durable {
-    /// A flush follows every so many written blocks, zero blocks and duplicates included.
+    /// A flush follows after every `every_blocks` written blocks, zero blocks and duplicates included.
     Flush {
         /// Blocks of all jobs between two flushes.
         every_blocks: u64,
         /// Blocks in flight over all jobs.
         in_flight_blocks: u64,
     },
-    /// One write of so many has FUA or goes through O_DSYNC, which is all of them.
+    /// One write in `every` is durable by itself, through FUA or O_DSYNC; with O_DSYNC `every` is 1.
     Fua {
-        /// So many writes, this one among them.
+        /// Number of writes for each durable one, itself included.
         every: u64,
     },
 }
@@ -31,15 +31,15 @@ pub enum Durable {
 const UNDER_WAY: f64 = 1.4;
 
 /// The share of new blocks that still gets to the packer between two flushes, `every` blocks apart. dm-vdo packs no block that was under
-/// way when a flush came (packer.c: `flush_generation`). With times under way that are distributed exponentially, `under_way` blocks long on
-/// average, of a block at an even place between two flushes that is 1 - m/n (1 - exp(-n/m)).
+/// way when a flush came (packer.c: `flush_generation`). For a block placed uniformly between two flushes the probability is
+/// 1 - m/n (1 - exp(-n/m)), with n = `every` and exponentially distributed times under way of m = `under_way` blocks on average.
 fn packed_between_flushes(every: f64, under_way: f64) -> f64 {
     let lost = under_way / every;
     1.0 - lost * (1.0 - (-1.0 / lost).exp())
 }
 
 impl ContentSpec {
-    /// Returns what it costs VDO's packer that writes are made durable; `None` where that is next to nothing.
+    /// Returns a warning about the saving that VDO's packer loses because writes are made durable; `None` where that is next to nothing.
     pub fn flush_warning(&self, durable: Durable) -> Option<Warning> {
         if self.unit() != BLOCK {
             return None;

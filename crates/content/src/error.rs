@@ -10,7 +10,7 @@ pub(crate) const PROFILE_VERSIONS: (u32, u32) = (1, 3);
 /// A content that cannot be written.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ContentError {
-    /// No unique block is left that duplicates could be of.
+    /// No unique block is left that duplicates could repeat.
     #[error("content leaves no block to duplicate: dedupe = {dedupe}, zero = {zero}")]
     NothingUnique {
         /// Duplicates asked for.
@@ -26,8 +26,8 @@ pub enum ContentError {
         /// Blocks of the target.
         blocks: u64,
     },
-    /// Duplicates that may reach back no block.
-    #[error("content has window = 0: a duplicate could be of no earlier block")]
+    /// A window of 0 blocks, in which duplicates find nothing to repeat.
+    #[error("content has window = 0: a duplicate could not repeat any earlier block")]
     NoWindow,
     /// LZ4 cannot give this size.
     #[error("content cannot be compressed {asked}: LZ4 would have to make {bytes} B of {unit} B")]
@@ -58,7 +58,7 @@ pub enum ContentError {
         key: &'static str,
         /// The key that it contradicts, with its value where that matters.
         beside: &'static str,
-        /// Why both cannot be.
+        /// The reason that they exclude each other.
         why: &'static str,
     },
     /// A block that is no power of two from 512 B to 64 MiB.
@@ -67,7 +67,7 @@ pub enum ContentError {
         /// The block that was asked for.
         block: Bytes,
     },
-    /// A shift that leaves duplicates in line with blocks, or no byte of them.
+    /// A shift of 0, or of a whole block or more.
     #[error("content has misaligned = {}: duplicates are to start inside of a block of {}", .by.exact(), .block.exact())]
     Misaligned {
         /// The shift that was asked for.
@@ -118,8 +118,8 @@ pub enum ContentError {
         /// Its version.
         version: u64,
     },
-    /// No profile, or one that contradicts itself.
-    #[error("profile {profile} is damaged or none: {why}")]
+    /// A file that is not a profile, or a profile that contradicts itself.
+    #[error("profile {profile} is damaged or not a profile: {why}")]
     ProfileDamaged {
         /// Its name.
         profile: String,

@@ -2,11 +2,11 @@
 //!
 //! Bit 63 is set, so that no id is that of zero. Below it, the sum of a base drawn from the run's seed (62 bits) and of
 //! an offset that says where the content comes from: generator (10 bits), kind (2), series (12), ordinal (36). Two
-//! runs with other seeds share an id with a probability of about (generators x series)^2 x contents / 2^61.
+//! runs with different seeds share an id with a probability of about (generators x series)^2 x contents / 2^61.
 
 use units::Seed;
 
-/// The id of a block's content. Within a load, equal ids are equal bytes and other ids are other bytes.
+/// The id of a block's content. Within a load, equal ids mean equal bytes and different ids mean different bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContentId(pub u64);
 
@@ -33,7 +33,7 @@ impl ContentKind {
 /// An id taken apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Parts {
-    /// Which generator made it: that of a target or of a stage, below [`Parts::GENERATORS`].
+    /// The generator that made it: that of a target or of a stage, below [`Parts::GENERATORS`].
     pub generator: u16,
     /// The kind of content.
     pub kind: ContentKind,

@@ -1,11 +1,11 @@
-//! Which content a block holds, from its bytes alone: no header is needed, and none dilutes the data.
+//! Finds which content a block holds, from its bytes alone: no header is needed, and none dilutes the data.
 
 use crate::ContentId;
 use crate::fill::invert;
 
 /// Bytes of a lane, the piece that names a content.
 pub const LANE: usize = 16;
-/// Bytes from one lane that names its content to the next: every lane does.
+/// Distance between lanes that name their content, bytes: every lane does.
 pub const LANE_STEP: usize = LANE;
 
 /// The content whose block starts as `block` does, which may be the head of one: zeros are [`ContentId::ZERO`]; `None`
@@ -20,8 +20,8 @@ pub fn identify(block: &[u8]) -> Option<ContentId> {
     invert::invert(*lane, 0).map(ContentId)
 }
 
-/// The content of whose block these bytes, `offset` bytes into it (a multiple of [`LANE_STEP`]), are random ones; `None` when they
-/// are of no content. Zeros are of none.
+/// The content whose random bytes at `offset` in its block (a multiple of [`LANE_STEP`]) are these; `None` when no content has them
+/// there, as for zeros.
 #[inline]
 pub fn identify_lane(lane: &[u8; LANE], offset: usize) -> Option<ContentId> {
     invert::invert(*lane, offset / LANE_STEP).map(ContentId)

@@ -1,7 +1,7 @@
 //! Look-ahead: the ids and roots of the next blocks of a job, found for a row of them at a time.
 //!
-//! Stores retire in order, so while one block's stores drain the processor can do some fifty cycles of other work; more delays the
-//! next block's stores. Finding one id takes about that long; found in a row, ids overlap, and no block waits for its id.
+//! Stores retire in order, so while one block's stores drain the processor can do some fifty cycles of other work; any more work delays
+//! the next block's stores. Finding one id takes about that long. For a row of ids the work overlaps, and no block waits for its id.
 
 use crate::next_block::ROW;
 use crate::{ContentId, Contents, Root};

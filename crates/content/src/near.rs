@@ -1,9 +1,9 @@
-//! Contents that come again at once, while VDO's packer may still hold them: which these are among all.
+//! Chooses the contents that come again at once, while VDO's packer may still hold them.
 //!
 //! The packer gives up a fragment whose content comes again, so how many contents do so, and of which sizes, decides what it saves. They
-//! are picked among pairs of a new block and the duplicate right behind it, so that at any share of duplicates none comes too late: where new
-//! blocks are the more, every duplicate has a pair of its own; where duplicates are, every new block has. All other contents and all other
-//! duplicates are numbered without them.
+//! are picked among pairs of a new block and the duplicate right behind it, so that at any share of duplicates none comes too late: with more
+//! new blocks than duplicates every duplicate is in a pair of its own, otherwise every new block is. All other contents, and all other
+//! duplicates, have numbers of their own that leave these out.
 
 use units::Seed;
 
@@ -19,20 +19,20 @@ pub(crate) enum Numbered {
     Other(u64),
 }
 
-/// Which pairs of a new block and the duplicate right behind it are near.
+/// The choice of the pairs, each of a new block and the duplicate right behind it, that are near.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Near {
     shares: Shares,
-    /// Tells whether every new block has a pair; else every duplicate has.
+    /// Tells whether every new block is in a pair; otherwise every duplicate is.
     of_contents: bool,
-    /// Near pairs among the first of 4096, for each number of these.
+    /// Number of near pairs among the first n of 4096 pairs, for each n from 0.
     before: Vec<u16>,
-    /// The near pairs of 4096.
+    /// The near ones among 4096 pairs, by number.
     places: Vec<u16>,
 }
 
 impl Near {
-    /// Pairs of which so many for each new block are near, as far as there are.
+    /// Chooses `per_new` near pairs for each new block, or all pairs where there are fewer.
     pub fn new(shares: Shares, per_new: f64) -> Self {
         let pairs = shares.again_per_new().min(1.0);
         let near = if pairs > 0.0 { (STRATUM as f64 * per_new / pairs).round() as u64 } else { 0 };
@@ -124,7 +124,7 @@ impl Near {
             return other;
         }
         let kept = (1.0 - self.per_new()).max(1e-3);
-        // The first content behind which there are more of the others: sought where it must be about, ever further around.
+        // Finds the first content up to which there are more than `other` of them: near its likely place first, then ever further around.
         let passed = |content: u64| self.others_before(content + 1) > other;
         let about = (other as f64 / kept) as u64;
         let mut width = (4.0 / kept) as u64;

@@ -13,14 +13,15 @@ use crate::strata::STRATUM;
 
 /// Strata that are generated; then they repeat in another order.
 pub(crate) const STRATA: usize = 8;
-/// Blocks whose classes are taken again. 4 to 16 met the data of the journal, also where the order was shuffled slightly.
+/// Number of last blocks from which a class is repeated. 4 to 16 met the data of the journal, also where the order was shuffled slightly.
 const BAND: usize = 8;
 /// Shares that are tried for each stratum.
 const TRIED: u32 = 7;
 /// The largest share: beyond, a stratum is one run for each class.
 const MOST: f64 = 0.98;
 
-/// Near contents for each block beyond which no order is searched: the few blocks between them then change little of what is saved.
+/// Highest number of near contents for each block at which an order is still searched: with more, the order of the few blocks between them
+/// changes the saving little.
 const CROWDED: f64 = 16.0;
 
 /// Near contents, which leave the packer again, between the blocks that are put in order.
@@ -28,12 +29,12 @@ const CROWDED: f64 = 16.0;
 pub(crate) struct Between<'a> {
     /// Their sizes, which come again and again.
     pub sizes: &'a [u32],
-    /// So many come for each block.
+    /// Number of them for each block.
     pub each: f64,
 }
 
-/// The sizes of [`STRATA`] strata, each of them `sizes`, on which and on what comes between them the packer saves `saving` percent, as nearly
-/// as can be.
+/// Returns [`STRATA`] strata, each with all of `sizes` in some order, such that the packer saves as near to `saving` percent as possible on
+/// them and the near contents `between` them.
 pub(crate) fn in_order(
     sizes: &[u32],
     between: Between<'_>,
@@ -81,7 +82,7 @@ struct State {
     /// Classes of the last blocks.
     past: Vec<usize>,
     packed: Ongoing,
-    /// Near contents that came, and what of one is still to come.
+    /// Number of near contents so far, with the fraction of the next one.
     near: f64,
     rng: SplitMix64,
 }
@@ -118,7 +119,7 @@ impl Chain {
         Self { pools, follows }
     }
 
-    /// One stratum: each size once; `past` are the classes of the blocks before, and then of these.
+    /// Generates one stratum with each size once. `past` holds the classes of the blocks before it; those of the new blocks are added.
     fn stratum(&self, band: f64, past: &mut Vec<usize>, rng: &mut SplitMix64) -> Vec<u32> {
         let mut pools: Vec<_> = self.pools.iter().map(|pool| shuffled(pool, rng)).collect();
         let count = pools.iter().map(Vec::len).sum();
@@ -132,7 +133,7 @@ impl Chain {
                 let next = row.map_or(0.0, |row| row[class]);
                 let again = recent.iter().filter(|&&c| c == class).count() as f64;
                 let again = whole * again / recent.len().max(1) as f64;
-                // What is left of a class counts, so that every stratum has its share of all.
+                // Weighted by what is left of the class, so that every stratum has the same share of each.
                 let left = pools[class].len() as f64 / self.pools[class].len().max(1) as f64;
                 *weight = ((1.0 - band) * next + band * again) * left;
             }

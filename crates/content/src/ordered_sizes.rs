@@ -1,4 +1,4 @@
-//! The sizes of a profile's contents in an order like the data's, and apart from it those of contents that come again at once.
+//! The sizes of a profile's contents in an order like the data's, and, kept separately, those of contents that come again at once.
 
 use reduce::{BLOCK, LARGEST_FRAGMENT};
 use units::Seed;
@@ -10,7 +10,7 @@ use crate::repeats::Shared;
 use crate::strata::{STRATUM, Strata, mix};
 use crate::{Profile, ProfileNeighbours, ProfileSize};
 
-/// Something of every content by its place in the order of writing; it comes again and again.
+/// A value for every content, by its place in the order of writing; the sequence of values repeats.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct InOrder<T> {
     others: Vec<T>,
@@ -22,7 +22,7 @@ pub(crate) struct InOrder<T> {
 pub(crate) type OrderedSizes = InOrder<u32>;
 
 impl<T: Copy + Default> InOrder<T> {
-    /// That of a job's new block with this ordinal.
+    /// The value for a job's new block with this ordinal.
     #[inline]
     pub fn at(&self, ordinal: u64, job: u16) -> T {
         match self.near.content(ordinal) {
@@ -31,18 +31,18 @@ impl<T: Copy + Default> InOrder<T> {
         }
     }
 
-    /// That of a job's new block that is number `other` of those that do not come again at once.
+    /// The value for the job's new block that is number `other` of those that do not come again at once.
     #[inline]
     pub fn other(&self, other: u64, job: u16) -> T {
         self.others.get(turned(other, job)).copied().unwrap_or_default()
     }
 
-    /// All that there are.
+    /// All values.
     pub fn all(&self) -> impl Iterator<Item = T> {
         self.others.iter().chain(&self.nears).copied()
     }
 
-    /// The same with something else in each place.
+    /// The same order with each value mapped by `to`.
     pub fn map<U>(&self, to: impl Fn(T) -> U) -> InOrder<U> {
         InOrder {
             others: self.others.iter().map(|&one| to(one)).collect(),
@@ -53,7 +53,8 @@ impl<T: Copy + Default> InOrder<T> {
 }
 
 impl OrderedSizes {
-    /// The sizes of a profile on whose blocks the packer saves `saving` percent where none leaves it; `shares`: of duplicates and of zero blocks.
+    /// The sizes of a profile, ordered so that the packer saves `saving` percent on the blocks that do not leave it. `shares` are those of
+    /// duplicates and of zero blocks.
     pub fn of(
         profile: &Profile,
         neighbours: &ProfileNeighbours,

@@ -16,22 +16,22 @@ const LONGEST: u64 = 16 << 20;
 pub struct Profile {
     /// [`Profile::VERSION`].
     pub fathom_profile: u32,
-    /// The block that everything counts in, bytes.
+    /// Size of the blocks in which everything is counted, bytes.
     pub block_bytes: u64,
     /// Blocks by kind.
     pub blocks: ProfileBlocks,
     /// LZ4 sizes of the distinct blocks that are not zero.
     pub sizes: Vec<ProfileSize>,
-    /// Counts of which size follows which, among the blocks that `packer_saving_percent` is of. From version 2 on.
+    /// Counts of which size follows which, among the blocks on which `packer_saving_percent` was found. From version 2 on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub neighbours: Option<ProfileNeighbours>,
     /// Contents that come more than once.
     pub reuse: Vec<ProfileReuse>,
     /// Saving of VDO's packer on the distinct blocks in their own order, written once and without flushes, percent;
-    /// without those of `sizes` that are near. It tells how far blocks of like sizes stand together.
+    /// without those of `sizes` that are near. It tells how closely blocks of similar sizes follow each other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packer_saving_percent: Option<f64>,
-    /// The work that LZ4 has with its blocks. From version 3 on.
+    /// The amount of work that its blocks are for LZ4. From version 3 on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub texture: Option<ProfileTexture>,
 }

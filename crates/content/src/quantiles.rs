@@ -1,6 +1,6 @@
 //! Sizes dealt out by weights, and the quantiles of the normal distribution.
 
-/// So many sizes, in ascending order, with these weights.
+/// Returns `length` sizes in ascending order, distributed by the weights in `counts`.
 pub(crate) fn quantiles(counts: &[(f64, f64)], unit: usize, length: usize) -> Vec<u32> {
     let mut counts: Vec<_> = counts.iter().filter(|c| c.1 > 0.0).copied().collect();
     counts.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -16,7 +16,7 @@ pub(crate) fn quantiles(counts: &[(f64, f64)], unit: usize, length: usize) -> Ve
     sorted
 }
 
-/// Their mean; 0 where there are none.
+/// The mean of some sizes; 0 where there are none.
 pub(crate) fn mean(sizes: &[u32]) -> f64 {
     sizes.iter().map(|&size| f64::from(size)).sum::<f64>() / sizes.len().max(1) as f64
 }

@@ -28,23 +28,23 @@ pub(crate) struct Shared {
     pub shares: Shares,
     /// Contents that come again at once.
     pub near: Near,
-    /// Contents of `near` that the packer held, and contents of `near` that it cannot take.
+    /// Numbers of contents of `near`: those that the packer held, and (`whole`) those that it cannot take.
     pub held: f64,
     pub whole: f64,
     /// Contents that come again later.
     repeated: Vec<Repeated>,
     /// All others.
     others: f64,
-    /// New blocks among the others after which one of them may come again.
+    /// Distance after which one of the others may come again, in new blocks of the others.
     settled: u64,
 }
 
 impl Shared {
     /// Shares out the contents of `profile`, of whose blocks `again` are duplicates and `zero` are zero.
     ///
-    /// Contents that left the packer are paired with a duplicate right behind them. What came again just as soon and did not leave it had been
-    /// written by then, which cannot be had so near, or could not be packed: as many contents that cannot be are paired too, and what then is
-    /// left comes again a little later.
+    /// Contents that left the packer are paired with a duplicate right behind them. Others came again just as soon without leaving it: either
+    /// they could not be packed, or the packer had written them already, which generated data cannot imitate so near. So contents that cannot
+    /// be packed are paired too, as many as there are, and the rest comes again a little later.
     pub fn of(profile: &Profile, (again, zero): (f64, f64)) -> Self {
         let unique = profile.blocks.unique as f64;
         let is_pool = |row: &Repeated| {
@@ -93,7 +93,7 @@ impl Shared {
     }
 }
 
-/// Contents that left the packer, and contents that it cannot take.
+/// Numbers of contents that left the packer, and of contents that it cannot take.
 fn packing(profile: &Profile) -> (f64, f64) {
     let sum = |count: fn(&ProfileSize) -> u64| profile.sizes.iter().map(count).sum::<u64>() as f64;
     (sum(|size| size.near), sum(|size| if size.is_whole() { size.blocks } else { 0 }))

@@ -245,7 +245,7 @@ impl Rounds {
         contents.zip(entry..).for_each(|(content, entry)| *content = first + order.at(entry));
     }
 
-    /// The entry of the order that `cursor` holds for duplicate number `duplicate`, where it holds those of `count` of them.
+    /// The index of duplicate number `duplicate` in the permutation that `cursor` holds, if it covers `count` duplicates from there on.
     #[inline]
     fn in_pass(&self, duplicate: u64, count: u64, cursor: &Cursor) -> Option<u64> {
         let later = duplicate.checked_sub(self.beginning.duplicates)?;

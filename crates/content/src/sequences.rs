@@ -10,7 +10,7 @@ use units::SplitMix64;
 const CLASSES: usize = 8;
 /// LZ4 sizes of a class, bytes.
 const CLASS_BYTES: usize = BLOCK / CLASSES;
-/// Lengths that are told apart; from here on a step is a quarter of the length.
+/// Lengths below this are counted one by one; from here on a step is a quarter of the length.
 const TOLD_APART: u32 = 20;
 /// Offsets up to this many bytes are those of runs.
 const RUN_OFFSET: usize = 8;
@@ -21,7 +21,7 @@ pub(crate) const SHORTEST: u32 = 4;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProfileTexture {
-    /// Percent of a compressible block that is of the vocabulary that all share, and that records of 128 KiB hold again and again.
+    /// Percent of a compressible block that comes from the vocabulary that all blocks share, and that a record of 128 KiB thus repeats.
     pub shared_percent: f64,
     /// Sequences of LZ4, by the sizes of blocks; classes without any are left out.
     pub sequences: Vec<ProfileSequences>,
@@ -104,7 +104,7 @@ const MATCHES: [(u32, u64); 29] = [
 ];
 const RUNS: [(u32, u64); 9] =
     [(4, 78), (5, 7), (6, 2), (7, 3), (8, 27), (11, 1), (12, 6), (15, 1), (16, 3)];
-/// Percent of blocks of one size that they have in common, so that zstd saves on records of 128 KiB what it does on such text: 77 %.
+/// Percent of each block that blocks of one size have in common: with it zstd saves on records of 128 KiB what it does on such text, 77 %.
 const SHARED_PERCENT: f64 = 48.0;
 
 impl Default for ProfileTexture {
@@ -121,7 +121,7 @@ impl Default for ProfileTexture {
 }
 
 impl ProfileTexture {
-    /// Returns why these figures cannot be.
+    /// Returns the reason that these figures are impossible, if they are.
     pub(crate) fn contradiction(&self) -> Option<String> {
         if !(0.0..=100.0).contains(&self.shared_percent) {
             return Some(format!("blocks share {} %", self.shared_percent));
@@ -282,7 +282,7 @@ pub(crate) struct Drawn {
     runs: Lengths,
 }
 
-/// One, as factors of lengths are given.
+/// The factor 1: factors of lengths are given in 256ths.
 pub(crate) const ONE: u64 = 256;
 
 impl Drawn {

@@ -42,13 +42,13 @@ impl Share {
         Turns { share: self.0, fraction: n.wrapping_mul(self.0) }
     }
 
-    /// The turn that it leaves as its `k`th, counted from 0.
+    /// The `k`th turn that it does not take, counted from 0.
     #[inline]
     pub fn left(self, k: u64) -> u64 {
         ((u128::from(k) << 64) / ((1 << 64) - u128::from(self.0))) as u64
     }
 
-    /// The turn that it takes as its `k`th, counted from 0; 2^63 when there is none.
+    /// The `k`th turn that it takes, counted from 0; 2^63 when there is none.
     pub fn turn(self, k: u64) -> u64 {
         let turns = ((u128::from(k) + 1) << 64).checked_div(u128::from(self.0));
         let ceil =

@@ -12,7 +12,8 @@ pub(crate) struct Shares {
 }
 
 impl Shares {
-    /// `again` and `zero` of all blocks, as fractions; cut to what leaves a new block now and then.
+    /// Creates the shares from those of duplicates (`again`) and of zero blocks among all blocks, as fractions; `again` is cut so that new
+    /// blocks remain.
     pub fn new(again: f64, zero: f64) -> Self {
         let data = 1.0 - zero.clamp(0.0, 1.0);
         let again = if data > 0.0 { (again / data).clamp(0.0, 1.0 - 1e-9) } else { 0.0 };
@@ -46,13 +47,13 @@ impl Shares {
         self.again.left(ordinal) - ordinal
     }
 
-    /// Tells whether a duplicate follows right after the new block with this ordinal, before which there are so many duplicates.
+    /// Tells whether a duplicate follows right after the new block with this ordinal; `duplicates` is the number of those before it.
     #[inline]
     pub fn is_followed(self, ordinal: u64, duplicates: u64) -> bool {
         self.again.takes(ordinal + duplicates + 1)
     }
 
-    /// Tells whether a duplicate follows right after a new block, when `new` of them have been written.
+    /// Tells whether this duplicate follows right after a new block, when `new` of them have been written.
     #[inline]
     pub fn is_first(self, duplicate: u64, new: u64) -> bool {
         !self.again.takes(duplicate + new - 1)

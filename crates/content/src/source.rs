@@ -42,7 +42,7 @@ pub struct Source {
 
 impl Source {
     /// The content of job number `job` of `jobs` (counted from 0) under `seed`, on a target of unknown size. For a spec
-    /// that was validated: what cannot be is cut to what can. Where jobs share an order, use [`Contents::source`].
+    /// that was validated: impossible values are cut to the nearest possible ones. Where jobs share an order, use [`Contents::source`].
     pub fn new(spec: &ContentSpec, seed: Seed, job: u32, jobs: u32) -> Self {
         Self::with_path(spec, seed, job, jobs, Path::best())
     }
@@ -66,7 +66,7 @@ impl Source {
         }
     }
 
-    /// The content that this is of.
+    /// The contents that it writes.
     pub fn contents(&self) -> &Contents {
         &self.contents
     }
@@ -193,8 +193,8 @@ impl Source {
         self.contents.matches(id, block)
     }
 
-    /// Fills a buffer that goes to the target from block number `address` on with the next contents, and tells the id of
-    /// each block with its number in the buffer; a rest gets the head of one more.
+    /// Fills a buffer that goes to the target from block number `address` on with the next contents, and passes the number of each block
+    /// in the buffer and its id to `on_block`; a part of a block at the end gets the head of one more content.
     #[inline]
     pub fn fill_at(
         &mut self,

@@ -39,7 +39,7 @@ pub struct ContentSpec {
     pub texture: Option<Texture>,
     /// Zero blocks: share of all written blocks, or of all that addresses hold.
     pub zero: Percent,
-    /// The block that duplicates, zeros and sizes count in: a power of two from 512 B on.
+    /// Size of the blocks in which duplicates, zeros and LZ4 sizes are counted: a power of two from 512 B on.
     #[serde(skip_serializing_if = "is_default_block")]
     pub block: Bytes,
     /// Duplicates are out of line with blocks by this much.
@@ -84,7 +84,7 @@ impl ContentSpec {
         self.window.unwrap_or(WINDOW)
     }
 
-    /// The block that duplicates, zeros and sizes count in, bytes.
+    /// Size of the blocks in which duplicates, zeros and LZ4 sizes are counted, bytes.
     pub fn unit(&self) -> usize {
         usize::try_from(self.block.0).unwrap_or(BLOCK)
     }

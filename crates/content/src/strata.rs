@@ -1,7 +1,7 @@
 //! A stratified order: the numbers 0 to 4095 in a random-looking order, in which every aligned run of 16 places has one number of each
 //! sixteenth of the range, and every aligned run of 256 one of each 256th.
 //!
-//! What is chosen by the number (a class, a size) so has its share in every short stretch, and no stride meets a period. It is a base-16
+//! So whatever is chosen by the number (a class, a size) has its share in every short stretch, and no stride meets a period. It is a base-16
 //! radical inverse with permuted digits (A. B. Owen's scrambling, 1995).
 
 /// Numbers, and places, of a stratum.

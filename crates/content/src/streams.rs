@@ -21,7 +21,7 @@ const TRIED: u64 = 512;
 /// Distance between copies of a content.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Apart {
-    /// So many distinct blocks, nearest and farthest.
+    /// Distances in distinct blocks, nearest and farthest.
     Blocks { from: u64, to: u64 },
     /// Contents that are repeated all the time.
     Pool,
@@ -35,7 +35,7 @@ impl Apart {
         if let Self::Blocks { from, .. } = self { from } else { 0 }
     }
 
-    /// Returns it with blocks from `least` on alone.
+    /// Returns it with distances of at least `least` blocks.
     pub fn at_least(self, least: u64) -> Self {
         match self {
             Self::Blocks { from, to } => {
@@ -45,7 +45,7 @@ impl Apart {
         }
     }
 
-    /// Returns it where only this share of all new blocks counts.
+    /// Returns it in a count that includes only this share of all new blocks.
     pub fn scaled(self, share: f64) -> Self {
         let scaled = |blocks: u64| ((blocks as f64 * share).round() as u64).max(1);
         match self {
@@ -104,7 +104,7 @@ pub(crate) struct Streams {
 }
 
 impl Streams {
-    /// Streams of these distances, with so many duplicates for each new block; contents are repeated equally often in all of them.
+    /// Streams of these distances, with `again` duplicates for each new block; contents are repeated equally often in all of them.
     pub fn of_distances(distances: &[DistanceShare], again: f64, seed: Seed) -> Self {
         let repeated = distances.iter().map(|d| Repeated {
             apart: Apart::Blocks { from: d.from, to: d.to },
@@ -167,12 +167,12 @@ impl Streams {
         Self { seed: seed.0, settled: 0, streams, free, turns }
     }
 
-    /// Returns them with contents that come again after so many new blocks at the earliest, but for a few of the beginning.
+    /// Returns them with contents that come again after `settled` new blocks at the earliest, except for a few at the beginning.
     pub fn settled_after(self, settled: u64) -> Self {
         Self { settled, ..self }
     }
 
-    /// Returns how many of the first `new` contents may come again, of which `per_new` for each new block.
+    /// Returns how many of the first `new` contents may come again; these are `per_new` contents for each new block.
     fn settled(&self, new: u64, per_new: f64) -> u64 {
         let recent = (self.settled as f64 * per_new) as u64;
         new.saturating_sub(recent).max(new / 8).max(1)
@@ -216,7 +216,7 @@ impl Streams {
 }
 
 impl Reach {
-    /// Returns the reach of contents at these distances that are `new` of 4096, and how many of these are theirs alone.
+    /// Returns the reach of a stream with these distances, and how many of 4096 new blocks belong to it; `new` were asked for.
     fn of(from: u64, to: u64, new: f64) -> (Self, f64) {
         let (middle, half) = ((from + to) as f64 / 2.0, (to - from) as f64 / 2.0);
         let per_new = new / STRATUM as f64;
@@ -232,7 +232,8 @@ impl Reach {
 }
 
 impl Stream {
-    /// The content of the stream's duplicate `number`, by its ordinal; that of `early`, by its number in the stream, where none is old enough.
+    /// The ordinal of the content that the stream's duplicate `number` repeats. Where none is old enough, `early` chooses one by its number in
+    /// the stream.
     fn lagging(
         &self,
         number: u64,
@@ -259,7 +260,7 @@ impl Stream {
     }
 }
 
-/// `weights` of `whole` as whole 4096ths that keep their sum (the method of largest remainders).
+/// Returns the shares of `weights` in `whole`, rounded to whole 4096ths that keep their sum (the method of largest remainders).
 fn rounded(weights: &[f64], whole: f64) -> Vec<u64> {
     let scale = if whole > 0.0 { STRATUM as f64 / whole } else { 0.0 };
     let exact: Vec<f64> = weights.iter().map(|w| w * scale).collect();

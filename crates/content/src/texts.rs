@@ -17,12 +17,12 @@ const TAIL: std::ops::RangeInclusive<usize> = 16..=480;
 const SIZES: std::ops::RangeInclusive<usize> = 96..=4050;
 /// Texts in all: so many blocks come before one has the text of an earlier one, where all have one size.
 pub(crate) const TEXTS: usize = 512;
-/// Vocabularies, by LZ4 size: blocks of text that is packed twice as far have no use for the same.
+/// Number of vocabularies, one for each range of LZ4 sizes: blocks of text that compresses twice as far need another one.
 const VOCABULARIES: usize = 8;
 /// The most of a block that is shared.
 const MOST_SHARED: f64 = 0.99;
-/// Bytes of a vocabulary that stay together where next to nothing is shared, and where nearly all is. In one order always, a processor
-/// would foretell what comes.
+/// Shortest and longest pieces of a vocabulary, bytes: those where next to nothing is shared, and where nearly all is. Blocks have the pieces
+/// in different orders, or a processor would learn to predict them.
 const PIECE: std::ops::RangeInclusive<usize> = 24..=2048;
 /// LZ4 size of what can still be called text, bytes of a block.
 const LEAST_PACKED: f64 = 0.9 * BLOCK as f64;
@@ -30,10 +30,10 @@ const LEAST_PACKED: f64 = 0.9 * BLOCK as f64;
 const TRIED: usize = 64;
 /// Attempts after which less is shared.
 const LESS: usize = 8;
-/// Bytes that a text without its tail may be too small by; larger differences are found by another factor.
+/// Bytes by which a text without its tail may be too small; for larger differences another factor is tried.
 const CLOSE: usize = 64;
 
-/// Texts of one content, and the writer of more.
+/// The texts of one target's content.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Texts {
     bytes: Vec<u8>,
@@ -42,7 +42,7 @@ pub(crate) struct Texts {
 }
 
 impl Texts {
-    /// The one of a content, of `count` from `first` on. Contents that follow each other have different ones.
+    /// The text of a content, one of the `count` from `first` on. Contents that follow each other have different texts.
     #[inline]
     pub fn text_of(&self, first: u32, count: u32, id: ContentId) -> Text<'_> {
         let number = first as usize + (id.0 % u64::from(count.max(1))) as usize;
@@ -110,7 +110,7 @@ impl TextWriter {
         factor: &mut u64,
     ) -> Option<(Vec<u8>, usize)> {
         for tried in 0..TRIED {
-            // Where so much is shared that the rest cannot make up for it, less is.
+            // Where so much is shared that the rest cannot make up for it, less is shared.
             let length = shared.length * (TRIED - tried / LESS * LESS) / TRIED;
             let mut text = Passage::after(shared.pieces(length, &mut self.rng), &mut self.rng);
             text.write(drawn, *factor, BLOCK, &mut self.rng);
@@ -136,7 +136,7 @@ impl TextWriter {
         None
     }
 
-    /// Random bytes behind the text with which it has exactly this size.
+    /// Finds the number of random bytes behind the text with which the block has exactly this LZ4 size.
     fn tail(&mut self, bytes: &[u8], size: usize) -> Option<usize> {
         let (mut low, mut high) = TAIL.into_inner();
         while low < high {
@@ -177,7 +177,7 @@ impl TextWriter {
                 Some(text.map_or(Vec::new(), |text| text.0[LANE..text.1].to_vec()));
         }
         let share = (self.texture.shared_percent / 100.0).clamp(0.0, MOST_SHARED);
-        // Not more of it than its share of the size, and what comes behind it can be no larger than noise is.
+        // Limits the shared part, so that it takes no more than its share of the size, and the rest need not exceed the size of text.
         let (size, middle) = (size as f64, middle as f64);
         let most = (LEAST_PACKED - size) / (LEAST_PACKED - middle);
         let length = BLOCK as f64 * share.min(most.max(0.0)) * (size / middle).min(1.0);
@@ -198,7 +198,7 @@ struct Shared {
 }
 
 impl Shared {
-    /// So much of it, in pieces in any order.
+    /// Returns `length` bytes of it, cut into pieces in random order.
     fn pieces(&self, length: usize, rng: &mut SplitMix64) -> Vec<u8> {
         let first = 1 + rng.below(self.piece as u64) as usize;
         let (head, rest) = self.all.split_at(first.min(self.all.len()));
@@ -262,13 +262,13 @@ impl Passage {
         self.bytes.len() - [1, 1, 2, 4][rng.below(4) as usize]
     }
 
-    /// A place that a match can be of which does not become longer on either side.
+    /// Returns a place to copy a match from, such that the match does not grow longer on either side.
     fn source(&self, rng: &mut SplitMix64) -> usize {
         let end = self.bytes.len();
         let near = self.places.partition_point(|&place| usize::from(place) + 9 < end).max(1);
         let mut source = LANE + 1;
         for _ in 0..8 {
-            // The byte before it is of the text: one of the lane may make a match longer.
+            // The byte before it must belong to the text: a byte of the lane might make the match longer.
             source = usize::from(self.places[rng.below(near as u64) as usize]).max(LANE + 1);
             if self.bytes[source - 1] != self.bytes[end - 1]
                 && Some(self.bytes[source]) != self.avoid

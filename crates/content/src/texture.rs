@@ -1,4 +1,4 @@
-//! Compressible blocks: how many random bytes, with zeros after them, LZ4 makes a given size of; or which texts have it.
+//! Compressible blocks: finds the number of random bytes, with zeros after them, that LZ4 packs to a given size, or texts of that size.
 
 use reduce::{BLOCK, Lz4};
 
@@ -23,7 +23,7 @@ pub(crate) struct Calibrated {
     pub lz4_bytes: usize,
 }
 
-/// The make of a block beside its content.
+/// The form of a block's bytes, whichever content it holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Body {
     /// Random bytes and zeros.

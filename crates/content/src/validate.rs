@@ -188,7 +188,7 @@ impl ContentSpec {
         }
         let live = self.scope == Scope::Live;
         let most = saving::most(live) * self.new_among_distinct();
-        // What is asked for with few digits may mean the most itself.
+        // A request with few digits may mean exactly the most.
         if asked.fraction() > most + 5e-4 {
             let nearest = Percent((1000.0 * most).floor() / 10.0);
             let why = if live {
@@ -242,7 +242,7 @@ impl ContentSpec {
         Ok(())
     }
 
-    /// Returns the keys of duplicates that change nothing, as there are none.
+    /// Returns the keys about duplicates that have no effect because the content has no duplicates.
     pub fn idle(&self) -> Vec<&'static str> {
         let keys = [
             ("scope", self.scope != Scope::Written && self.zero.0 == 0.0),
@@ -256,7 +256,7 @@ impl ContentSpec {
         keys.into_iter().filter(|(_, given)| none && *given).map(|(key, _)| key).collect()
     }
 
-    /// Returns what will not do what people expect of it. Costs of flushes are another question: [`Self::flush_warning`].
+    /// Returns warnings about requests that will not do what people expect. Costs of flushes are in [`Self::flush_warning`].
     pub fn warnings(&self) -> Vec<Warning> {
         let mut warnings = Vec::new();
         let (sizes, unit) = (self.sizes(), self.unit());
@@ -341,8 +341,8 @@ impl ContentSpec {
         }
     }
 
-    /// Returns what it costs VDO's packer that each of `jobs` jobs writes only so many blocks of `blocks` in all: the contents that the
-    /// beginning of its load repeats are stored whole. `None` where that is next to nothing, or the packer has nothing to save.
+    /// Returns a warning about the saving that VDO's packer loses because `jobs` jobs write only `blocks` blocks in all: contents that are
+    /// repeated at the beginning of a load are stored whole. `None` where that is next to nothing, or the packer has nothing to save.
     pub fn length_warning(&self, blocks: u64, jobs: u32) -> Option<Warning> {
         if self.scope == Scope::Live || self.unit() != BLOCK {
             return None;

@@ -48,7 +48,7 @@ pub enum Warning {
     },
     /// Duplicates come so soon that VDO still has their content under way, and stores it whole.
     DuplicatesUnderWay {
-        /// Distinct blocks that duplicates come after their content at the least.
+        /// Fewest distinct blocks between a content and its duplicate.
         nearest_blocks: u64,
         /// Distinct blocks that VDO needs.
         enough_blocks: u64,
@@ -66,15 +66,15 @@ pub enum Warning {
         /// Saving that the packer reaches, percent.
         with_percent: f64,
     },
-    /// Sizes of a distribution lie where LZ4 cannot have them.
+    /// Some sizes of a distribution are such as LZ4 cannot give.
     SizesCut {
-        /// Share of blocks whose size was cut to what can be had, percent.
+        /// Share of blocks whose size was moved to the nearest possible one, percent.
         percent: f64,
     },
 }
 
 impl Warning {
-    /// Tells whether it is for those alone who write to a layer that deduplicates and packs as VDO does.
+    /// Tells whether it matters only on layers that deduplicate and pack as VDO does.
     pub fn is_of_reduction(&self) -> bool {
         match self {
             Self::CompressNotPackable { .. }
@@ -133,7 +133,7 @@ impl std::fmt::Display for Warning {
             }
             Self::SizesCut { percent } => write!(
                 f,
-                "{percent:.1}% of the sizes in compress lie where LZ4 cannot have them, and are cut to the nearest"
+                "{percent:.1}% of the sizes in compress cannot be reached by LZ4, and are replaced by the nearest that can"
             ),
         }
     }

@@ -10,13 +10,13 @@ pub enum CorpusError {
     /// It has no bytes.
     #[error("A corpus of 0 B has no files")]
     Empty,
-    /// It is larger than what a guest takes.
-    #[error("It would take {}, and a corpus may take {}", .bytes.exact(), crate::limits::MOST_BYTES)]
+    /// It is larger than a guest allows.
+    #[error("It would take {}, but a corpus may take {} at most", .bytes.exact(), crate::limits::MOST_BYTES)]
     TooLarge {
         /// Bytes on disk of all its files; those of hard links count once.
         bytes: Bytes,
     },
-    /// It has more files and directories than a guest takes.
+    /// It has more files and directories than a guest allows.
     #[error(
         "It would have more than {} files and directories, the most that a corpus may",
         units::show::grouped(crate::limits::MOST_ENTRIES)

@@ -8,7 +8,7 @@ use units::{Percent, Seed};
 use crate::CorpusSpec;
 use crate::spec::Alike;
 
-/// Directories beside each other on every level but the first.
+/// Number of directories in a directory, on every level but the first.
 const FAN: u64 = 16;
 
 /// A file of a corpus.
@@ -29,10 +29,10 @@ pub enum Bytewise {
     Blocks {
         /// Number of the first block.
         first: u64,
-        /// The copy of which some blocks are its own; 0 is the first tree, which has no others.
+        /// Number of the copy of the tree, in which some blocks are replaced by blocks of its own; 0 is the first tree, where none are.
         copy: u32,
     },
-    /// Blocks of what changed, from this number on: no other file has them.
+    /// Blocks of changed content, from this number on: no other file has them.
     Changed {
         /// Number of the first block.
         first: u64,
@@ -59,7 +59,7 @@ impl CorpusSpec {
     /// Returns all files in the order in which they are made; a link comes after its file.
     pub fn files(&self) -> impl Iterator<Item = PlannedFile> + '_ {
         let tree = self.tree();
-        // Number of the next block of what changed.
+        // Number of the next block of changed content.
         let mut next = 0;
         let trees = self.alike.trees();
         (0..trees).flat_map(move |number| {
@@ -85,7 +85,7 @@ impl CorpusSpec {
         })
     }
 
-    /// Returns the first tree; it ends where more files than a corpus may have are met.
+    /// Returns the files of the first tree, at most one more than a corpus may have.
     fn tree(&self) -> Vec<File> {
         let (sizes, mut draws) = (self.seed.derive("sizes"), self.seed.derive("twins").generator());
         let mut files: Vec<File> = Vec::new();
@@ -109,7 +109,7 @@ impl CorpusSpec {
         files
     }
 
-    /// Returns how many directories so many files are in.
+    /// Returns the number of directories that hold `files` files.
     pub(crate) fn directories(&self, files: u64) -> u64 {
         let trees = u64::from(self.alike.trees());
         let lowest = files.div_ceil(trees).div_ceil(self.files_per_directory.max(1));
@@ -127,7 +127,7 @@ impl CorpusSpec {
         let directory = n / self.files_per_directory.max(1);
         for level in (0..self.levels).rev() {
             let number = directory / FAN.saturating_pow(level);
-            // The first level has as many as are needed.
+            // The first level has as many directories as are needed.
             let number = if level + 1 == self.levels { number } else { number % FAN };
             path.push(format!("d{number:02}"));
         }
@@ -136,12 +136,12 @@ impl CorpusSpec {
     }
 }
 
-/// Tells whether number `n` is of the share that is meant, of which any stretch has its part.
+/// Tells whether number `n` belongs to the chosen share. The chosen numbers are spread evenly, and differ by seed, `what` and `which`.
 pub(crate) fn is_one_of(seed: Seed, what: &str, which: u32, n: u64, share: Percent) -> bool {
     before(seed, what, which, n + 1, share) > before(seed, what, which, n, share)
 }
 
-/// Returns how many of the numbers below `n` are of the share that is meant.
+/// Returns how many of the numbers below `n` belong to the chosen share.
 pub(crate) fn before(seed: Seed, what: &str, which: u32, n: u64, share: Percent) -> u64 {
     let offset = seed.derive(&format!("{what} {which}")).generator().unit();
     (n as f64).mul_add(share.fraction(), offset).floor() as u64

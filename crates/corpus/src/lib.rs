@@ -1,7 +1,7 @@
-//! Directories of files that are made from a seed, for commands to read: sizes, duplicate files, copies of a whole tree of which a part of the
-//! blocks differs (images of one system for many guests), and nightly generations with hard links, as rsnapshot makes them.
+//! Directories of files that are made from a seed, for commands to read. A spec chooses sizes, duplicate files, copies of a whole tree in which
+//! some blocks differ (images of one system for many guests), and nightly generations with hard links, as rsnapshot makes them.
 //!
-//! [`CorpusSpec::files`] says which files there are, and what each holds; [`write()`] makes them. Equal specs give equal names, sizes and bytes on
+//! [`CorpusSpec::files`] lists the files and what each holds; [`write()`] makes them. Equal specs give equal names, sizes and bytes on
 //! every machine.
 
 #![forbid(unsafe_code)]

@@ -2,10 +2,10 @@
 
 use units::{Bytes, QuantityError, Seed};
 
-/// Step of a sequence that fills an interval evenly from its beginning on: the golden ratio less one.
+/// Step of a sequence whose first n members cover an interval evenly for any n: the golden ratio minus one.
 const STEP: f64 = 0.618_033_988_749_894_9;
 
-/// Sizes of files: one, or a range in which each doubling has as many files as the next.
+/// Sizes of files: a single size, or a range in which every doubling of the size has the same number of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileSizes {
     /// The smallest.
@@ -15,7 +15,7 @@ pub struct FileSizes {
 }
 
 impl FileSizes {
-    /// Returns the size of file number `n`, bytes: even shares of the range in every few dozen files.
+    /// Returns the size of file number `n`, bytes: every few dozen consecutive files cover the range evenly.
     pub(crate) fn at(self, n: u64, seed: Seed) -> u64 {
         let (least, most) = (self.least.0 as f64, self.most.0 as f64);
         let place = (seed.generator().unit() + n as f64 * STEP).fract();

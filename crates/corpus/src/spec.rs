@@ -8,7 +8,7 @@ use units::{Bytes, Percent, Seed};
 use crate::limits::{MOST_BYTES, MOST_ENTRIES};
 use crate::{CorpusError, FileSizes};
 
-/// Changes whenever an equal spec would give other bytes.
+/// Version of the generator, part of a spec's id: it changes whenever an equal spec would give other bytes.
 const RECIPE: &str = "1";
 
 /// A corpus as asked for.
@@ -39,7 +39,7 @@ pub struct CorpusSpec {
 pub enum Alike {
     /// There is one tree.
     Alone,
-    /// Copies of which a share of the blocks of 4 KiB differs: images of one system.
+    /// Copies in which a share of the blocks of 4 KiB differs: images of one system.
     Copies {
         /// Trees in all, the first among them.
         trees: u32,
@@ -66,7 +66,7 @@ impl Alike {
 }
 
 impl CorpusSpec {
-    /// Returns an error where it cannot be made, or is too large.
+    /// Checks that it can be made and is not too large.
     ///
     /// # Errors
     /// No bytes, too many bytes or entries, content that cannot be written.

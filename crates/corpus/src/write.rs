@@ -26,7 +26,7 @@ pub struct Progress {
     pub of: u64,
 }
 
-/// Makes the files of `spec` in `dir`, which is there and empty. `progress` is told after each MiB and each file, and may end it.
+/// Makes the files of `spec` in `dir`, an existing empty directory. `progress` is called after each MiB and each file, and may stop it.
 ///
 /// # Errors
 /// A file or directory that the system refused, with its path; [`CorpusError::Stopped`] when `progress` ended it.
@@ -104,9 +104,9 @@ impl Writer<'_> {
 struct Sources<'a> {
     spec: &'a CorpusSpec,
     own: Source,
-    /// The source of what changed, of generations.
+    /// The source of changed files, for generations.
     changed: Source,
-    /// The own blocks of copies, each copy's apart.
+    /// The sources of the blocks in which copies differ from the first tree, one source for each copy.
     copies: Vec<(Source, Percent)>,
 }
 
@@ -133,7 +133,7 @@ impl<'a> Sources<'a> {
                     Some((source, share))
                         if *copy > 0 && is_one_of(self.spec.seed, "copy", *copy, at, *share) =>
                     {
-                        // Numbered without gaps, or duplicates would be of what no file has.
+                        // Such blocks are numbered without gaps: otherwise duplicates could refer to blocks that no file has.
                         (source, before(self.spec.seed, "copy", *copy, at, *share))
                     }
                     _ => (&mut self.own, at),

@@ -9,13 +9,13 @@ use crate::limit::Limit;
 /// Sizes that a logical block can have.
 pub const LOGICAL_BLOCKS: [u32; 2] = [512, 4096];
 
-/// The moment at which a modelled disk writes its volatile cache to the medium, where that is another than the model's.
+/// The moment at which a modelled disk writes its volatile cache to the medium, where that differs from the model's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Destage {
     /// At a flush, or when 32 MiB wait, and no earlier: whatever a layer does not flush is at risk.
     AtFlush,
-    /// The oldest half is written once 32 MiB wait, and nothing at a flush, to which it replies all the same: a disk that lies.
+    /// The oldest half once 32 MiB wait, and nothing at a flush, which it confirms all the same: a disk that lies.
     Never,
 }
 
@@ -28,26 +28,26 @@ impl std::fmt::Display for Destage {
     }
 }
 
-/// Attributes asked of a virtual disk beside its times. One that is `None` keeps the disk's own value.
+/// Attributes requested for a virtual disk, apart from its times. `None` keeps the disk's own value.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Attributes {
-    /// The most that it does in a second.
+    /// Its limits per second.
     #[serde(default, skip_serializing_if = "Limit::is_none")]
     pub limit: Limit,
     /// Bytes of a logical block: the least that can be read or written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logical_block: Option<u32>,
-    /// Tells whether it says that it turns, which some layers and file systems decide by.
+    /// Tells whether it reports itself as rotational, which decides how some layers and file systems work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rotational: Option<bool>,
-    /// Tells whether it says that it has a volatile cache. Without one, a write is replied to when it survives a power cut.
+    /// Tells whether it reports a volatile cache. Without one, a write gets its reply only when it survives a power cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_cache: Option<bool>,
     /// Tells whether it takes discards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discard: Option<bool>,
-    /// The moment at which its volatile cache goes to the medium; only of a modelled disk.
+    /// The moment at which its volatile cache goes to the medium; only for a modelled disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub destage: Option<Destage>,
 }
@@ -58,7 +58,7 @@ impl Attributes {
         *self == Self::default()
     }
 
-    /// Refuses what no disk can be.
+    /// Refuses attributes that no disk can have.
     pub fn check(&self) -> Result<()> {
         self.limit.check()?;
         match self.logical_block {
@@ -70,7 +70,7 @@ impl Attributes {
         }
     }
 
-    /// Returns what is asked for, by its key, as people read it.
+    /// Returns the requested attributes by their keys, in readable form.
     pub fn shown(&self) -> Vec<(&'static str, String)> {
         let switch = |on: Option<bool>| on.map(|on| on.to_string());
         let limit = (!self.limit.is_none()).then(|| self.limit.to_string());

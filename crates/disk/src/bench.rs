@@ -10,16 +10,16 @@ use crate::request::{Event, Op, Request};
 use crate::trace::Record;
 use crate::{Disk, Profile};
 
-/// A closed loop of requests: what it asks, how many at a time.
+/// A closed loop of requests: their kinds, and how many at a time.
 #[derive(Debug, Clone)]
 pub struct Load {
-    /// Operations, where they go, and their shares.
+    /// Operations, the places that they go to, and their shares.
     pub ops: Vec<(Op, Shape, f64)>,
-    /// Bytes of each.
+    /// Bytes of each request.
     pub block: u64,
     /// Requests in flight.
     pub depth: u32,
-    /// From a reply to the next request, nanoseconds.
+    /// Time from a reply to the next request, nanoseconds.
     pub think: u64,
     /// Model time before figures count, nanoseconds.
     pub ramp: u64,
@@ -32,7 +32,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// A load of one operation with what is usual: no ramp, 100 s or 200,000 requests.
+    /// A load of one operation with the usual settings: no ramp, 100 s or 200,000 requests.
     pub fn of(op: Op, shape: Shape, block: u64, depth: u32) -> Self {
         Self {
             ops: vec![(op, shape, 1.0)],
@@ -54,11 +54,11 @@ pub struct LoadResult {
     pub iops: f64,
     /// Bytes a second.
     pub throughput_bytes_per_s: f64,
-    /// Nanoseconds that half of the requests took at most.
+    /// Median latency, nanoseconds.
     pub latency_p50_ns: u64,
-    /// Nanoseconds that 99 of 100 took at most.
+    /// 99th percentile of the latency, nanoseconds.
     pub latency_p99_ns: u64,
-    /// Requests that these are of.
+    /// Number of requests that these figures rest on.
     pub requests: u64,
 }
 
@@ -68,9 +68,9 @@ struct Loop<'a> {
     disk: Disk,
     random: SplitMix64,
     size: u64,
-    /// The next place of each operation that goes one after another.
+    /// The next offset of each sequential operation.
     places: Vec<u64>,
-    /// When each submitter asks next.
+    /// Instants of the submitters' next requests.
     asks: BinaryHeap<Reverse<(u64, u64)>>,
     /// The last request of each submitter.
     asked: Vec<Request>,
@@ -88,7 +88,7 @@ pub fn run(profile: &Profile, size: u64, load: &Load) -> LoadResult {
     run_on(Disk::new(profile, size), size, load, &mut |_| {}).0
 }
 
-/// Runs `load` on a disk, shows every request that ends, and gives the disk back together with the instant that it is at.
+/// Runs `load` on a disk, and shows every request that ends; returns the disk with the instant that it has reached.
 pub fn run_on(
     disk: Disk,
     size: u64,
@@ -139,11 +139,11 @@ impl Loop<'_> {
         let mut events = Vec::new();
         let end = self.load.ramp.saturating_add(self.load.duration);
         loop {
-            // No two requests at the same instant: a trace keeps their order then.
+            // No two requests come at the same instant, so that a trace keeps their order.
             let asks = self.asks.peek().map(|Reverse((at, _))| (*at).max(self.now + 1));
             let asks = asks.filter(|at| *at < end && self.submitted < self.load.most);
             match (asks, self.disk.next()) {
-                // What is decided by then is decided first, as where requests really come.
+                // Decisions that are due before the request are made first, as with real requests.
                 (Some(at), next) if next.is_none_or(|next| at < next) => {
                     let Some(Reverse((_, who))) = self.asks.pop() else { return };
                     self.submitted += 1;
@@ -186,7 +186,7 @@ impl Loop<'_> {
         request
     }
 
-    /// The place of the operation that is next.
+    /// Draws the operation that is next; returns its index.
     fn chosen(&mut self) -> usize {
         let ops = &self.load.ops;
         if ops.len() == 1 {

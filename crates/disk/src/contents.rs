@@ -1,4 +1,4 @@
-//! The contents of a disk as bytes: what one process served, another one goes on with.
+//! The contents of a disk as bytes, so that another process can go on with what one process served.
 //!
 //! Eight letters, the size, the pages of the medium, the versions that are not safe, and a CRC-32 over everything.
 
@@ -43,7 +43,7 @@ pub fn save(store: &Store, to: impl Write) -> io::Result<()> {
 /// Reads what [`save`] wrote: a store that holds at most `most` bytes.
 ///
 /// # Errors
-/// When it cannot be read, is damaged, or is of a disk that has not `size` bytes.
+/// When it cannot be read, is damaged, or is of a disk whose size is not `size` bytes.
 pub fn load(from: impl Read, size: u64, most: Bytes) -> io::Result<Store> {
     let bad = |why| io::Error::new(io::ErrorKind::InvalidData, why);
     let mut from = Summed { inner: from, sum: crc32fast::Hasher::new() };
@@ -76,7 +76,7 @@ pub fn load(from: impl Read, size: u64, most: Bytes) -> io::Result<Store> {
     if u32::from_le_bytes(stored) == sum { Ok(store) } else { Err(bad("the checksum is wrong")) }
 }
 
-/// Cuts the power of a disk whose contents are in `file`, which has what is left afterwards. An empty file is an empty disk.
+/// Cuts the power of a disk whose contents are in `file`, which holds what is left afterwards. An empty file is an empty disk.
 ///
 /// # Errors
 /// As [`save`] and [`load`].
@@ -98,7 +98,7 @@ pub fn cut_power(
     Ok(stats)
 }
 
-/// A reader or writer that sums what passes.
+/// A reader or writer that computes the checksum of what passes.
 struct Summed<T> {
     inner: T,
     sum: crc32fast::Hasher,

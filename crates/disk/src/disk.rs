@@ -29,10 +29,10 @@ pub struct Disk {
     model: Model,
     faults: Faults,
     limit: Buckets,
-    /// Requests that the limit holds back, by when they may come and by their order.
+    /// Requests that the limit holds back, by the instant at which they are let through and by their order.
     held: BTreeMap<(u64, u64), Request>,
     asked: u64,
-    /// By how much all times of the model are longer.
+    /// Factor by which all times of the model are longer.
     slower: f64,
 }
 
@@ -68,8 +68,8 @@ impl Disk {
         Self { slower: self.slower * factor, ..self }
     }
 
-    /// Takes a request, and says whether it did: one that fails does nothing. Requests come in the order of their arrival,
-    /// each after [`Self::advance`] up to it.
+    /// Takes a request; returns false where it fails, in which case it does nothing. Requests come in the order of their arrival, each after
+    /// [`Self::advance`] up to it.
     pub fn submit(&mut self, mut request: Request, events: &mut Vec<Event>) -> bool {
         let failed = self.faults.fails(&request);
         let lie = self.faults.lies();
@@ -96,15 +96,15 @@ impl Disk {
         self.real_times(events, first);
     }
 
-    /// Returns when it has something to decide next, if nothing comes before.
+    /// Returns the instant of the next decision, if no request comes before.
     pub fn next(&self) -> Option<u64> {
-        // Divided again it must not fall below what it was.
+        // Divided by the factor again, the time must not fall below the model's.
         let rounding = u64::from(self.slower != 1.0);
         let model = self.model.next().map(|at| (at * self.slower).ceil() as u64 + rounding);
         model.into_iter().chain(self.held.keys().next().map(|(at, _)| *at)).min()
     }
 
-    /// Decides what there is to decide up to `now`.
+    /// Makes the decisions that are due up to `now`.
     pub fn advance(&mut self, now: u64, events: &mut Vec<Event>) {
         while let Some(held) = self.held.first_entry().filter(|held| held.key().0 <= now) {
             let (at, request) = (held.key().0, held.remove());
@@ -120,7 +120,7 @@ impl Disk {
         self.real_times(events, first);
     }
 
-    /// From the model's times to those of the disk.
+    /// Converts the model's times to those of the disk.
     fn real_times(&self, events: &mut [Event], first: usize) {
         for event in &mut events[first..] {
             let (Event::Done { at, .. } | Event::Stable { at, .. }) = event;

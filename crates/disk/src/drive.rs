@@ -1,4 +1,4 @@
-//! A disk with its contents: what the model decides about the future happens to the store when its time comes.
+//! A disk with its contents: the model decides about future events, and the store is changed when their time comes.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
@@ -10,21 +10,21 @@ use crate::request::{Event, Failure, Op, Request};
 use crate::store::{Cut, Store};
 use crate::{Disk, StoreError};
 
-/// Most that a disk holds back which writes its cache to the medium at a flush only, bytes.
+/// Largest amount that a disk holds back which writes its cache to the medium at a flush only, bytes.
 const HELD_BACK: u64 = 32 << 20;
 
 /// A reply that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reply {
-    /// The request's.
+    /// The id of the request.
     pub id: u64,
     /// The instant that the model computed for it.
     pub at: u64,
-    /// Why it failed, if it did.
+    /// The reason why it failed, if it did.
     pub failed: Option<Failure>,
 }
 
-/// When an event happens, whether it is a reply (at the same time, bytes become safe first), and when it was decided.
+/// Sort key of an event: its instant, whether it is a reply (at the same instant, bytes become safe first), and the number of its decision.
 type Due = Reverse<(u64, bool, u64)>;
 
 /// A modelled disk with its contents.
@@ -36,10 +36,10 @@ pub struct Drive {
     due: BinaryHeap<Due>,
     events: HashMap<u64, Event>,
     decided: u64,
-    /// Writes that the disk took.
+    /// Number of writes that the disk took.
     written: u64,
     new: Vec<Event>,
-    /// The moment at which what the model has written goes to the medium; `None`: at once.
+    /// The moment at which data that the model has written go to the medium; `None`: at once.
     destage: Option<Destage>,
     /// Places that are held back until then, with the last write of each.
     held_back: VecDeque<(u64, u64, u64)>,
@@ -48,7 +48,7 @@ pub struct Drive {
 }
 
 impl Drive {
-    /// A store under a fresh disk; all that it holds is on the medium.
+    /// A drive of a fresh disk and a store, whose contents are all on the medium.
     pub fn new(disk: Disk, store: Store) -> Self {
         Self {
             disk,
@@ -92,7 +92,7 @@ impl Drive {
             self.flushes.insert(request.id);
         }
         if self.disk.submit(request, &mut self.new) {
-            // What the store refuses was refused above.
+            // Requests that the store would refuse were refused above.
             let _ = match request.op {
                 Op::Write => {
                     self.written += 1;
@@ -108,12 +108,12 @@ impl Drive {
         self.decide();
     }
 
-    /// The bytes that a read replies with, when it is due.
+    /// Reads the bytes for the reply to a read, when that reply is due.
     pub fn read(&self, offset: u64, bytes: &mut [u8]) -> Result<(), StoreError> {
         self.store.read(offset, bytes)
     }
 
-    /// Returns what it holds.
+    /// Returns its contents.
     pub fn store(&self) -> &Store {
         &self.store
     }
@@ -124,7 +124,7 @@ impl Drive {
         due.into_iter().chain(self.disk.next()).min()
     }
 
-    /// Lets happen what happens up to `now`.
+    /// Carries out the events that are due up to `now`.
     pub fn advance(&mut self, now: u64, replies: &mut Vec<Reply>) {
         self.disk.advance(now, &mut self.new);
         self.decide();
@@ -148,7 +148,7 @@ impl Drive {
         }
     }
 
-    /// Bytes went to the medium by the model: they are safe, or held back.
+    /// Notes that bytes went to the medium by the model: makes them safe, or holds them back.
     fn written_out(&mut self, offset: u64, length: u64, upto: u64) {
         if self.destage.is_none() {
             return self.store.stable(offset, length, upto);
@@ -159,7 +159,7 @@ impl Drive {
         }
     }
 
-    /// Makes safe what is held back, the oldest first, until so many places are left.
+    /// Makes safe what is held back, the oldest first, until `left` places are left.
     fn release(&mut self, left: usize) {
         while self.held_back.len() > left {
             let Some((offset, length, upto)) = self.held_back.pop_front() else { return };
@@ -167,8 +167,8 @@ impl Drive {
         }
     }
 
-    /// The power is cut now: what is not on the medium is kept, dropped or torn as `cut` draws it. What is left is a disk that
-    /// is off.
+    /// Cuts the power at `now`: what is not on the medium is kept, dropped or torn as `cut` says. Returns the contents of the disk, which is off
+    /// then.
     #[must_use]
     pub fn cut(mut self, now: u64, cut: Cut, seed: Seed) -> Store {
         self.advance(now, &mut Vec::new());

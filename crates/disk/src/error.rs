@@ -1,13 +1,13 @@
-//! Errors of this crate. Each says what cannot be done, and what to do about it.
+//! Errors of this crate. Each says what cannot be done, and gives a remedy.
 
 use std::path::PathBuf;
 
 use units::Bytes;
 
-/// The result of what can fail here.
+/// The result of a fallible function of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a disk cannot be as it was asked for, or a trace not be read.
+/// Reason why a disk cannot be as it was asked for, or a trace cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -74,12 +74,12 @@ impl Error {
                 "let less be written (sizes of loads and files count, not the disks'), or give the host more memory".into()
             }
             Self::Trace { .. } => "name a trace of a modelled disk, as a result of the lab holds them: lab/ROLE.trace".into(),
-            Self::Front { .. } => "run it again; the lab's page says which QEMU it was".into(),
+            Self::Front { .. } => "run it again; the lab's page says which QEMU was used".into(),
             Self::Io { .. } => "name a file that exists and can be read".into(),
         }
     }
 
-    /// Tells whether what was asked for is wrong, and not the environment or a file.
+    /// Tells whether the request is wrong, rather than the environment or a file.
     pub fn is_usage(&self) -> bool {
         matches!(self, Self::Bad { .. })
     }

@@ -42,13 +42,13 @@ pub enum FaultKind {
     Error,
     /// All times are longer.
     Slow,
-    /// Nothing is replied to for a while.
+    /// No request gets a reply for a while.
     Stall,
     /// Everything fails from some point on.
     Vanish,
     /// There is less room than the disk's size.
     Full,
-    /// Flushes are replied to and not done.
+    /// Flushes are confirmed but not done.
     Lie,
 }
 
@@ -58,48 +58,48 @@ pub enum FaultKind {
 pub enum Fault {
     /// Requests that touch a place, or a share of them, fail with an I/O error.
     Error {
-        /// Which.
+        /// The requests that it concerns.
         #[serde(default)]
         on: On,
         /// The first byte concerned.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         from: Option<Bytes>,
-        /// The first byte behind.
+        /// The first byte after that range.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         to: Option<Bytes>,
         /// The share of them that fails; all, if it is not given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rate: Option<Percent>,
-        /// So many that are concerned go well first.
+        /// Number of concerned requests that succeed first.
         #[serde(default)]
         after: u64,
     },
     /// All times of the model are longer by a factor.
     Slow {
-        /// By how much.
+        /// The factor.
         factor: f64,
     },
-    /// Replies that are due within a time are sent at its end.
+    /// Replies that are due within a period are sent at its end.
     Stall {
-        /// When it begins.
+        /// The instant at which it begins.
         at: Nanos,
         /// Its length.
         lasts: Nanos,
-        /// After what it comes again.
+        /// Interval at which it comes again, from beginning to beginning.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         every: Option<Nanos>,
     },
     /// Every request fails from then on.
     Vanish {
-        /// From when on.
+        /// The instant from which on they fail.
         at: Nanos,
     },
-    /// Writes of more places than fit fail for want of room.
+    /// Writes that need more room than there is fail for lack of space.
     Full {
         /// Bytes that fit.
         at: Bytes,
     },
-    /// Flushes are replied to at once and do nothing; FUA writes are like others.
+    /// Flushes are confirmed at once and do nothing; FUA writes are treated like other writes.
     Lie {},
 }
 
@@ -119,7 +119,7 @@ impl fmt::Display for Fault {
 }
 
 impl Fault {
-    /// Returns what it does.
+    /// Returns its kind.
     pub fn kind(&self) -> FaultKind {
         match self {
             Self::Error { .. } => FaultKind::Error,
@@ -142,7 +142,7 @@ impl Fault {
                 let begin = from.map_or(0, |from| from.0);
                 if end > size {
                     let what = format!("{} lies behind the end of the disk", Bytes(end));
-                    return bad("to", what, "the disk's size is the most");
+                    return bad("to", what, "give at most the disk's size");
                 }
                 if begin >= end {
                     let what = format!("{} is not before {}", Bytes(begin), Bytes(end));
@@ -178,7 +178,7 @@ impl Fault {
 #[derive(Debug, Clone)]
 pub(crate) struct Faults {
     list: Vec<Fault>,
-    /// Requests that each has concerned.
+    /// Number of requests that each fault has concerned.
     concerned: Vec<u64>,
     random: SplitMix64,
     /// Sectors that were written, where a disk may become full.
@@ -207,7 +207,7 @@ impl Faults {
         })
     }
 
-    /// By how much all times are longer.
+    /// Returns the factor by which all times are longer.
     pub(crate) fn slower(&self) -> f64 {
         let factor = |fault: &Fault| if let Fault::Slow { factor } = fault { *factor } else { 1.0 };
         self.list.iter().map(factor).product()
@@ -255,7 +255,7 @@ impl Faults {
         None
     }
 
-    /// Returns when something that would happen at `at` happens.
+    /// Returns the instant at which something happens that was due at `at`: the end of a stall, where it falls into one.
     pub(crate) fn delayed(&self, at: u64) -> u64 {
         self.list.iter().fold(at, |now, fault| {
             let Fault::Stall { at, lasts, every } = fault else { return now };

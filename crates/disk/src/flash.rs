@@ -1,7 +1,7 @@
 //! Flash behind a link: dies that read and program pages, one serial link, a write buffer.
 //!
-//! Nothing has to be decided later: when a request comes, its end follows from what came before. Not modelled: garbage collection, a fast
-//! first part (SLC cache), and thermal throttling.
+//! No decision is left for later: the end of a request follows from the requests before it. Not modelled: garbage collection, a fast first part (SLC
+//! cache), and thermal throttling.
 
 use std::collections::VecDeque;
 
@@ -24,12 +24,12 @@ pub(crate) struct Flash {
     /// Tells whether capacitors keep the buffer through a power cut.
     protected: bool,
 
-    /// When each die is free.
+    /// Instants at which the dies are free.
     dies: Vec<f64>,
     /// The die that takes the next page to program.
     turn: usize,
     link_free: f64,
-    /// Bytes that wait to be programmed, by the end of their program.
+    /// Bytes that wait to be programmed, with the instant at which that ends.
     buffered: VecDeque<(f64, u64)>,
     in_buffer: u64,
     /// Ranges in the page that is being filled. The next field is the number of bytes of the page that they take: a discard takes fewer than its
@@ -73,7 +73,7 @@ impl Flash {
             Op::Read => self.reads(&request, now),
             Op::Write => self.writes(&request, now, events),
             Op::Flush => self.flushes(now, events),
-            // A note in the map of the firmware, which is programmed like data.
+            // A discard is a note in the map of the firmware, which is programmed like data.
             Op::Discard => {
                 self.written += 1;
                 let at = now + self.firmware + self.command;
@@ -98,7 +98,7 @@ impl Flash {
         self.cross(read, request.length)
     }
 
-    /// The link, from `ready` on.
+    /// Occupies the link from `ready` on; returns the instant when the bytes have crossed it.
     fn cross(&mut self, ready: f64, length: u64) -> f64 {
         let free = self.link_free.max(ready) + self.command + length as f64 * self.per_byte;
         self.link_free = free;
@@ -118,7 +118,7 @@ impl Flash {
             self.in_buffer -= bytes;
             self.buffered.pop_front();
         }
-        // What waits for room waits on the link.
+        // A write that waits for room occupies the link.
         self.link_free = self.link_free.max(at - self.buffer_latency);
         self.fill(request.offset, request.length, request.length, at, events);
         if self.protected || request.fua {
@@ -130,12 +130,12 @@ impl Flash {
         at
     }
 
-    /// Puts a range that takes `bytes` in pages, and programs those that are full.
+    /// Puts a range that takes up `bytes` into pages, and programs those that are full.
     fn fill(&mut self, offset: u64, length: u64, bytes: u64, at: f64, events: &mut Vec<Event>) {
         let (mut done, mut left) = (0, bytes);
         while left > 0 {
             let part = left.min(self.page - self.filled);
-            // A range of less weight than its length (a discard) goes whole with its last part.
+            // A range that takes fewer bytes than its length (a discard) goes whole with its last part.
             let covered = if part == left { length - done } else { part.min(length - done) };
             self.filling.push((offset + done, covered));
             done += covered;
@@ -155,7 +155,7 @@ impl Flash {
         let end = self.dies[die].max(at) + self.program;
         self.dies[die] = end;
         self.last_program = self.last_program.max(end);
-        // Programs end in order but where reads held one up: room frees in order all the same.
+        // Pages finish in order, unless reads held one up; room in the buffer is freed in order all the same.
         let end_in_order = self.buffered.back().map_or(end, |&(before, _)| before.max(end));
         self.buffered.push_back((end_in_order, self.filled));
         self.filled = 0;
@@ -166,7 +166,7 @@ impl Flash {
         end
     }
 
-    /// Programs what is in a page that is not full, and says when everything is programmed.
+    /// Programs a page even if it is not full; returns the instant when everything is programmed.
     fn program_rest(&mut self, now: f64, events: &mut Vec<Event>) -> f64 {
         if self.filled > 0 {
             self.program_page(now, events);
@@ -183,7 +183,7 @@ impl Flash {
     }
 }
 
-/// A hash of a page's number: neighbours lie on other dies.
+/// A hash of a page's number, so that neighbours lie on different dies.
 fn mixed(page: u64) -> u64 {
     units::Seed(page).generator().next_u64()
 }

@@ -1,11 +1,11 @@
 //! Models of disks: a request comes at an instant, and the model says when it ends.
 //!
-//! Everything runs in model time. An arrival carries its instant, and each dispatch begins at the computed end of the one
-//! before: whoever drives a model late (a timer, a busy host) delays replies, and never the disk. So the same model
-//! answers at once ([`mod@bench`], [`replay`]) what a disk would do, and drives a disk that a guest sees.
+//! Everything runs in model time. An arrival carries its instant, and each dispatch begins at the computed end of the one before: a caller that
+//! drives a model late (because of a timer or a busy host) delays replies, but never the disk. So the same model can compute at once what a disk
+//! would do ([`mod@bench`], [`replay`]), and drive a disk that a guest sees.
 //!
-//! [`Disk`] is the whole: a model of a [`Profile`], limited, slowed down and made faulty where that is asked for. What was written is
-//! kept by a [`Store`] apart from it, which knows what of it a power cut may take.
+//! [`Disk`] is the whole: a model of a [`Profile`], limited, slowed down and made faulty where that is asked for. The written data are kept
+//! separately by a [`Store`], which knows the part of them that a power cut may take.
 #![forbid(unsafe_code)]
 
 mod attributes;

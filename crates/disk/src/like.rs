@@ -1,4 +1,4 @@
-//! `like = "hdd"`, or `like = { base = "hdd", rpm = 5400, write_cache = false }`: which disk is modelled.
+//! The choice of the disk that is modelled: `like = "hdd"`, or `like = { base = "hdd", rpm = 5400, write_cache = false }`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::profile::{ModelKind, Profile, profile, profiles};
 use crate::scalar::Scalar;
 
-/// Which disk is modelled: a profile, and other values for some of its parameters. What it says is checked by [`Like::profile`].
+/// The disk that is modelled: a profile, and other values for some of its parameters. [`Like::profile`] checks it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Written", into = "Written")]
 pub struct Like {
@@ -19,7 +19,7 @@ pub struct Like {
     pub with: BTreeMap<String, Scalar>,
 }
 
-/// Both forms of it.
+/// The two forms in which it is written.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(untagged)]
 enum Written {
@@ -108,7 +108,7 @@ impl Like {
     fn unknown(&self) -> Error {
         let names: Vec<_> = profiles().iter().map(|p| p.name).collect();
         let what = match self.base.as_str() {
-            "" => "says of no profile that it is the base".to_owned(),
+            "" => "names no profile as its base".to_owned(),
             base => format!("there is no disk '{base}'"),
         };
         let help = format!("take one of {}, as in like = \"hdd\"", names.join(", "));

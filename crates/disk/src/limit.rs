@@ -1,7 +1,7 @@
 //! Limits of a disk: token buckets in model time.
 //!
-//! A bucket holds what the limit gives in 100 ms, as QEMU's throttling does. A request that finds its bucket
-//! empty waits before it comes to the disk; reads do not wait for writes, nor writes for reads, but where one limit is for both.
+//! A bucket holds what the limit gives in 100 ms, as QEMU's throttling does. A request that finds its bucket empty waits before it comes to the disk;
+//! reads do not wait for writes, nor writes for reads, unless one limit is for both.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::throughput::Throughput;
 
 /// The burst that is let through at once after a pause: as much as the limit allows in this time, in nanoseconds.
 const BURST: f64 = 100e6;
-/// The least and the most of each.
+/// The smallest and the largest value of each limit.
 const IOPS: (u64, u64) = (1, 100_000_000);
 const THROUGHPUT: (u64, u64) = (64 << 10, 1 << 40);
 
@@ -47,7 +47,7 @@ impl Limit {
         *self == Self::default()
     }
 
-    /// Refuses what nobody could mean.
+    /// Refuses limits that make no sense.
     pub fn check(&self) -> Result<()> {
         for (key, value) in self.each_iops() {
             let (least, most) = IOPS;
@@ -64,7 +64,7 @@ impl Limit {
                 return Err(Error::bad(format!("limit.{key}"), format!("cannot be {value}"), help));
             }
         }
-        // QEMU refuses both, too: which of them holds would not be clear.
+        // QEMU refuses the combination, too: it would not be clear which limit holds.
         let parts = self.read_iops.is_some() || self.write_iops.is_some();
         let flows = self.read_throughput.is_some() || self.write_throughput.is_some();
         for (key, twice) in [
@@ -112,19 +112,19 @@ impl fmt::Display for Limit {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Buckets {
     all: Vec<Bucket>,
-    /// When the last read and the last write may go on: none overtakes another.
+    /// Instants at which the last read and the last write are let through: none overtakes another of its kind.
     last: [u64; 2],
 }
 
 #[derive(Debug, Clone)]
 struct Bucket {
-    /// The operation that it is for; reads and writes, if none.
+    /// The operation that it limits; `None`: reads and writes.
     of: Option<Op>,
     /// Tells whether it counts bytes, or requests.
     bytes: bool,
-    /// Nanoseconds that each takes.
+    /// Nanoseconds that each byte or request takes.
     each: f64,
-    /// When all that was taken is paid for.
+    /// Instant at which everything taken so far is paid for.
     paid: f64,
 }
 
@@ -146,7 +146,7 @@ impl Buckets {
 
     /// Returns when a request may come to the disk: at its arrival, or later.
     pub(crate) fn admits(&mut self, request: &Request) -> u64 {
-        // A flush is for what was replied to, and nothing of that waits here.
+        // A flush covers only what was replied to, and none of that waits here.
         if self.all.is_empty() || request.op == Op::Flush {
             return request.arrival;
         }
@@ -160,7 +160,7 @@ impl Buckets {
             let amount = if bucket.bytes { request.length as f64 } else { 1.0 };
             bucket.paid = bucket.paid.max(now) + amount * bucket.each;
         }
-        // Discards cost nothing, and go among the writes.
+        // Discards cost nothing, but keep their order among the writes.
         let last = &mut self.last[usize::from(request.op != Op::Read)];
         *last = (*last).max(at.ceil() as u64);
         *last

@@ -44,7 +44,7 @@ impl Model {
         }
     }
 
-    /// Returns when it has something to decide next, if nothing comes before.
+    /// Returns the instant of the next decision, if no request comes before.
     pub(crate) fn next(&self) -> Option<f64> {
         match self {
             Self::Hdd(hdd) => hdd.next(),
@@ -52,7 +52,7 @@ impl Model {
         }
     }
 
-    /// Decides what there is to decide up to `now`.
+    /// Makes the decisions that are due up to `now`.
     pub(crate) fn advance(&mut self, now: f64, events: &mut Vec<Event>) {
         if let Self::Hdd(hdd) = self {
             hdd.advance(now, events);

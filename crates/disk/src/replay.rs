@@ -1,7 +1,7 @@
 //! Replays a trace: its arrivals against another disk, in model time.
 //!
-//! Requests come when they came: a slower disk lets them queue up, as it would where nobody waits for a reply. A submitter that
-//! waits would have asked later; so on a slower disk this is the latest that it can be, and on a faster one the load that was.
+//! Requests come at their recorded times: on a slower disk they queue up, as they do where nobody waits for a reply. A submitter that waits would
+//! have asked later; so on a slower disk the latencies are the longest possible, and on a faster one the load stays the recorded one.
 
 use units::Seed;
 
@@ -23,7 +23,7 @@ pub struct Latencies {
     pub failed: u64,
     /// The mean, nanoseconds.
     pub mean_ns: f64,
-    /// Nanoseconds that half took at most.
+    /// Median, nanoseconds.
     pub p50_ns: u64,
     /// Nanoseconds that 99 of 100 took at most.
     pub p99_ns: u64,
@@ -34,7 +34,7 @@ pub struct Latencies {
 /// Figures of a load that was replayed on a disk.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Replayed {
-    /// From the first arrival to the last end, seconds.
+    /// Time from the first arrival to the last end, seconds.
     pub seconds: f64,
     /// The most requests that were in flight.
     pub most_in_flight: u64,
@@ -42,13 +42,13 @@ pub struct Replayed {
     pub latencies: Vec<Latencies>,
 }
 
-/// Returns what the trace itself says: the disk that it was taken of.
+/// Returns the figures that the trace itself holds, of the disk that it was taken from.
 pub fn recorded(trace: &Trace) -> Replayed {
     let of = |r: &crate::trace::Record| (r.op, r.arrival_ns, r.arrival_ns + r.latency_ns, r.failed);
     outcome(&trace.records.iter().map(of).collect::<Vec<_>>())
 }
 
-/// Returns what the same arrivals do on a disk like `profile`.
+/// Returns the figures of the same arrivals on a disk like `profile`.
 pub fn replay(trace: &Trace, profile: &Profile, faults: &[Fault]) -> Result<Replayed> {
     let size = trace.header.size;
     let mut disk = Disk::new(profile, size).with_faults(faults, size, Seed(1))?;

@@ -6,13 +6,13 @@
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Op {
-    /// Bytes of the disk.
+    /// Reads bytes from the disk.
     Read,
-    /// Bytes to the disk.
+    /// Writes bytes to the disk.
     Write,
-    /// That everything replied to before survives a power cut.
+    /// Makes everything that was replied to before survive a power cut.
     Flush,
-    /// That bytes are not needed any more, and read as zeroes.
+    /// Declares that bytes are not needed any more; they read as zeroes.
     Discard,
 }
 
@@ -31,12 +31,12 @@ impl Op {
     }
 }
 
-/// A request to a disk: when it came, what it asks, where.
+/// A request to a disk: its arrival, its operation, and its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// Chosen by who asks; the reply carries it.
+    /// Chosen by the submitter; the reply carries it.
     pub id: u64,
-    /// When it came, in nanoseconds since the disk was switched on.
+    /// Its arrival, in nanoseconds since the disk was switched on.
     pub arrival: u64,
     /// The operation that it asks for.
     pub op: Op,
@@ -49,13 +49,13 @@ pub struct Request {
 }
 
 impl Request {
-    /// The first byte behind it.
+    /// Returns the first byte after it.
     pub(crate) fn end(&self) -> u64 {
         self.offset.saturating_add(self.length)
     }
 }
 
-/// Why a request failed.
+/// Reason why a request failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Failure {
@@ -70,11 +70,11 @@ pub enum Failure {
 pub enum Event {
     /// A request ends.
     Done {
-        /// The request's.
+        /// The id of the request.
         id: u64,
-        /// When.
+        /// Instant of its end.
         at: u64,
-        /// Why it failed, if it did.
+        /// The reason why it failed, if it did.
         failed: Option<Failure>,
     },
     /// Bytes survive a power cut from `at` on, as they stood after the write numbered `upto` (the first is 1).
@@ -83,9 +83,9 @@ pub enum Event {
         offset: u64,
         /// The length in bytes.
         length: u64,
-        /// The last write that is in it.
+        /// The number of the last write that they include.
         upto: u64,
-        /// When.
+        /// Instant from which on they are safe.
         at: u64,
     },
 }

@@ -1,13 +1,13 @@
 //! The data that a disk holds: a medium, and apart from it the data that a power cut may take.
 //!
-//! Sectors are kept in memory, each only once it holds something but zeroes, and at most so many. A write makes a version of each of its sectors; a
-//! version goes to the medium when the model says that it survives ([`Store::stable`]), and older ones of the sector go with it.
+//! Sectors are kept in memory once they hold anything but zeroes, and only up to a limit. A write makes a version of each of its sectors; a version
+//! goes to the medium when the model says that it survives ([`Store::stable`]), and older ones of the sector go with it.
 
 use std::collections::BTreeMap;
 
 use units::{Bytes, Seed, SplitMix64};
 
-/// Bytes that are kept or lost together: drives of today write 4 KiB, also those that take 512 bytes.
+/// Bytes that are kept or lost together: today's drives write 4 KiB, even those that accept 512 bytes.
 pub(crate) const SECTOR: usize = 4096;
 /// Bytes of the unit in which a request may be torn, where tearing is asked for.
 const TORN_AT: usize = 512;
@@ -16,19 +16,19 @@ const LEAF: usize = 512;
 
 pub(crate) type Page = Box<[u8; SECTOR]>;
 
-/// The effects of a power cut on versions of sectors that were not safe: the share of versions that meets each of the three.
+/// The effects of a power cut on versions of sectors that were not safe: the share of versions for each of the three.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cut {
     /// It is on the medium all the same.
     pub keep: f64,
     /// It is gone.
     pub drop: f64,
-    /// Its first bytes, a multiple of 512, are there, and behind them what was there before.
+    /// Its first bytes, a multiple of 512, are on the medium, followed by the bytes that were there before.
     pub tear: f64,
 }
 
 impl Default for Cut {
-    /// Half of them, whole.
+    /// Keeps half of the versions, whole, and drops the others.
     fn default() -> Self {
         Self { keep: 0.5, drop: 0.5, tear: 0.0 }
     }
@@ -45,7 +45,7 @@ pub struct CutStats {
     pub torn: u64,
 }
 
-/// Why something cannot be stored.
+/// Reason why something cannot be stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -64,11 +64,11 @@ struct Version {
     page: Option<Page>,
 }
 
-/// A page of a disk as it is written down.
+/// A page of a disk in saved contents.
 pub(crate) struct SavedPage<'a> {
     /// The number of its sector.
     pub sector: u64,
-    /// The number of the write that made it; `None` of what is on the medium.
+    /// The number of the write that made it; `None` for what is on the medium.
     pub version: Option<u64>,
     /// Its bytes; `None`: zeroes.
     pub page: Option<&'a [u8; SECTOR]>,
@@ -123,7 +123,7 @@ impl Store {
         medium.chain(versions)
     }
 
-    /// Puts a page back that another store held, on the medium or as a version; false where it lies beyond the disk.
+    /// Takes over a page that another store held, on the medium or as a version; returns false where it lies beyond the disk.
     pub(crate) fn take_up(
         &mut self,
         sector: u64,
@@ -162,7 +162,7 @@ impl Store {
         if self.held + sectors > self.most { Err(StoreError::Full) } else { Ok(()) }
     }
 
-    /// Makes the write numbered `number`: later ones have higher numbers.
+    /// Does the write numbered `number`: later ones have higher numbers.
     pub fn write(&mut self, number: u64, offset: u64, bytes: &[u8]) -> Result<(), StoreError> {
         self.check(offset, bytes.len() as u64)?;
         let mut rest = bytes;
@@ -183,7 +183,7 @@ impl Store {
         Ok(())
     }
 
-    /// Makes zeroes of the whole sectors in a range, as the write numbered `number`.
+    /// Zeroes the whole sectors in a range, as the write numbered `number`.
     pub fn discard(&mut self, number: u64, offset: u64, length: u64) -> Result<(), StoreError> {
         let end = offset.checked_add(length).filter(|end| *end <= self.size);
         let end = end.ok_or(StoreError::Beyond)? / SECTOR as u64;
@@ -215,7 +215,7 @@ impl Store {
         Ok(())
     }
 
-    /// Makes a range survive from now on, as it stood after the write numbered `upto`.
+    /// Makes a range safe from now on, as it stood after the write numbered `upto`.
     pub fn stable(&mut self, offset: u64, length: u64, upto: u64) {
         let sectors = offset / SECTOR as u64..offset.saturating_add(length).div_ceil(SECTOR as u64);
         let there: Vec<u64> = self.volatile.range(sectors).map(|(sector, _)| *sector).collect();
@@ -233,7 +233,7 @@ impl Store {
         }
     }
 
-    /// The power is cut: of each sector's versions one survives as `cut` draws by `seed`, or none and the medium stays.
+    /// Cuts the power: one of each sector's versions survives, as `cut` and `seed` decide, or none, and the medium stays.
     pub fn cut(&mut self, cut: Cut, seed: Seed) -> CutStats {
         let mut random = seed.derive("power cut").generator();
         let mut stats = CutStats::default();
@@ -256,7 +256,7 @@ impl Store {
         stats
     }
 
-    /// Some of the first bytes of a version over what is on the medium.
+    /// Tears a version: only some of its first bytes replace what is on the medium.
     fn tear(&mut self, sector: u64, new: Option<&[u8; SECTOR]>, random: &mut SplitMix64) {
         let bytes = (1 + random.below((SECTOR / TORN_AT - 1) as u64) as usize) * TORN_AT;
         let mut page = self.on_medium(sector).cloned().unwrap_or_else(|| Box::new([0; SECTOR]));
@@ -270,7 +270,7 @@ impl Store {
         self.volatile.entry(sector).or_default().push(Version { number, page });
     }
 
-    /// Puts a page that is counted as held on the medium, in place of what is there.
+    /// Puts a page on the medium in place of the present one; the page is counted as held already.
     fn put(&mut self, sector: u64, page: Option<Page>) {
         let (leaf, place) = ((sector / LEAF as u64) as usize, (sector % LEAF as u64) as usize);
         let Some(slot) = self.medium.get_mut(leaf) else { return };

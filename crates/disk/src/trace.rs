@@ -1,8 +1,8 @@
 //! The trace of a disk: 32 bytes for each request, in blocks with checksums.
 //!
-//! A file begins with [`MAGIC`], the length of a header and the header (JSON). Then come blocks: the number of records, their
-//! checksum (CRC-32), the records, little end first. The last block has no records, and says instead how many were left out
-//! because the trace was full. A trace that was cut off is readable up to its last whole block.
+//! A file begins with [`MAGIC`], the length of a header and the header (JSON). Then come blocks: the number of records, their checksum (CRC-32), the
+//! records, all little-endian. The last block has no records, and says instead how many were left out because the trace was full. A trace that was
+//! cut off is readable up to its last whole block.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -21,12 +21,12 @@ pub const MAGIC: [u8; 8] = *b"FATHTRC\x01";
 pub const RECORD: usize = 32;
 /// Records of a block.
 const BLOCK: usize = 4096;
-/// The longest header that is believed.
+/// Longest header that is accepted, bytes.
 const LONGEST_HEADER: u32 = 1 << 20;
-/// The number of records that stands for the end.
+/// The number of records that marks the last block.
 const CLOSING: u32 = u32::MAX;
 
-/// The head of a trace: which disk it is of, and how that was set up.
+/// The head of a trace: its disk, and how that was set up.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Header {
     /// The disk's role.
@@ -46,7 +46,7 @@ pub struct Header {
 /// One request in a trace, with its times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Record {
-    /// When it came, nanoseconds since the disk was switched on.
+    /// Its arrival, nanoseconds since the disk was switched on.
     pub arrival_ns: u64,
     /// The operation that it asked for.
     pub op: Op,
@@ -58,9 +58,9 @@ pub struct Record {
     pub offset: u64,
     /// Its length in bytes.
     pub length: u32,
-    /// From its arrival to the instant that the model computed, nanoseconds.
+    /// Time from its arrival to the instant that the model computed, nanoseconds.
     pub latency_ns: u64,
-    /// From there until the reply was sent, nanoseconds (at most 4.29 s are told apart).
+    /// Time from there until the reply was sent, nanoseconds (anything above 4.29 s counts as 4.29 s).
     pub late_ns: u32,
 }
 
@@ -95,7 +95,7 @@ impl Record {
     }
 }
 
-/// Writes a trace of at most so many requests.
+/// Writes a trace with a limited number of requests.
 #[derive(Debug)]
 pub struct Writer<W: Write> {
     out: W,
@@ -168,7 +168,7 @@ impl Trace {
             .map_err(|why| Error::Trace { path: path.to_path_buf(), why })
     }
 
-    /// Reads a trace; what is wrong with it is said in words.
+    /// Reads a trace; an error says in words what is wrong with it.
     pub fn read(mut input: impl Read) -> std::result::Result<Self, String> {
         let mut start = [0; MAGIC.len() + 4];
         input.read_exact(&mut start).map_err(|_| "is no trace of a disk".to_owned())?;
@@ -192,7 +192,7 @@ impl Trace {
         Ok(trace)
     }
 
-    /// Reads a block; whether there may be another.
+    /// Reads a block; tells whether there may be another.
     fn block(&mut self, input: &mut impl Read) -> std::result::Result<bool, String> {
         let mut word = [0; 4];
         let mut take = |bytes: &mut [u8]| input.read_exact(bytes).is_ok();

@@ -26,7 +26,7 @@ pub(crate) type VariantObservation = (Option<String>, Observation);
 pub(crate) const RULES: [PlanRule; 7] = [
     Rule {
         id: "few_repeats",
-        text: "There are too few repeats for a verdict between variants: each of these will be 'unclear'.",
+        text: "There are too few repeats for a verdict between variants: each verdict will be 'unclear'.",
         reads: "repeat, where variants are compared",
         threshold: Threshold::below(LEAST_REPEATS as f64, Unit::Count),
         remedy: "Set repeat = 5, or run with --repeat 5.",
@@ -35,7 +35,7 @@ pub(crate) const RULES: [PlanRule; 7] = [
     },
     Rule {
         id: "cached_io",
-        text: "A measured load goes through the page cache, and nothing brings its writes down.",
+        text: "A measured load goes through the page cache, and nothing makes its writes durable.",
         reads: "direct and sync of measured loads",
         threshold: None,
         remedy: "Set direct = true, or sync = \"fsync:32\" to measure what has become durable.",
@@ -56,7 +56,7 @@ pub(crate) const RULES: [PlanRule; 7] = [
         text: "Content can be made as asked, but will not do what one expects of it.",
         reads: "content of measured loads: packing, references, distances, flushes, length",
         threshold: None,
-        remedy: "Change what the sentence names, or keep it as the question.",
+        remedy: "Change what the finding names, or keep it if that is the question.",
         source: "docs/content.md",
         check: content_doubtful,
     },
@@ -72,7 +72,7 @@ pub(crate) const RULES: [PlanRule; 7] = [
     Rule {
         id: "reads_of_nothing",
         text: "A measured load reads places that nothing has written, through a layer that answers such reads itself: most never reach the disk.",
-        reads: "what stages before a load that reads write to its target, of the range that it reads",
+        reads: "the share of the range that a load reads which stages before it write",
         threshold: Threshold::below(50.0, Unit::Percent),
         remedy: "Write the range first: a [[stage]] with do = \"load\", ops = { write = 100 } and passes = 1.",
         source: "drivers/md/dm-vdo: a block that is not mapped reads as zeros",
@@ -81,7 +81,7 @@ pub(crate) const RULES: [PlanRule; 7] = [
     Rule {
         id: "window_below_a_pass",
         text: "A load is to count as steady over a window in which it cannot write its range once.",
-        reads: "rate or limit of measured loads with 'steady', times its window, of their range",
+        reads: "bytes that measured loads with 'steady' can write in one window at their rate or limit, as a share of their range",
         threshold: Threshold::below(100.0, Unit::Percent),
         remedy: "Make the window of 'steady' as long as one pass over the range takes, or the range smaller.",
         source: "docs/method.md; SNIA's performance test specification for solid-state storage",
@@ -100,8 +100,8 @@ fn few_repeats(plan: &Plan, threshold: ThresholdTest) -> Vec<VariantObservation>
     few.map(|few| (None, noticed(few))).into_iter().collect()
 }
 
-/// Measured stages of all variants that `which` picks, each name once, with the variant that has it first; stages of one name whose content
-/// is doubtful in other words are others.
+/// Returns the measured stages of all variants that `which` picks, each name once, with the variant that has it first. Stages of one name count apart
+/// where the doubts about their content are worded differently.
 fn measured<'a>(
     plan: &'a Plan,
     which: impl Fn(&PlannedStage) -> bool,
@@ -142,7 +142,7 @@ fn command_not_synced(plan: &Plan, _: ThresholdTest) -> Vec<VariantObservation> 
     observations.collect()
 }
 
-/// The first variant is what the others are held against.
+/// The other variants are compared with the first one.
 fn bytes_in_flight_differ(plan: &Plan, _: ThresholdTest) -> Vec<VariantObservation> {
     let Some(((_, base), others)) = plan.variants.split_first() else { return Vec::new() };
     let sizes = |load: &PlannedLoad| load.operations.iter().map(|op| op.size_unit).max();
@@ -179,7 +179,7 @@ fn is_of(noticed: &Observation, stage: &PlannedStage) -> bool {
     noticed.message.as_deref() == Some(&differs(stage))
 }
 
-/// Every run begins with discarded devices and new layers: what no stage of it wrote holds nothing.
+/// Every run begins with discarded devices and new layers: places that none of its stages wrote hold nothing.
 fn reads_of_nothing(plan: &Plan, threshold: ThresholdTest) -> Vec<VariantObservation> {
     let mut observations: Vec<VariantObservation> = Vec::new();
     for (variant, stages) in plan.variants {
@@ -224,7 +224,7 @@ fn written_percent(
         before.iter().filter(|earlier| earlier.targets.iter().any(|t| stage.targets.contains(t)))
     {
         match earlier.data {
-            // An allocation writes one block of zeros in many.
+            // An allocation writes zeros to only one of many blocks.
             StageData::Nothing | StageData::Allocation => {}
             StageData::Load => {
                 let load = earlier.load.as_ref()?;
@@ -232,7 +232,7 @@ fn written_percent(
                     written += load.written_blocks? as f64 * 4096.0;
                 }
             }
-            // How much they wrote where is not known.
+            // It is not known how much they wrote, and where.
             StageData::Rounds | StageData::State | StageData::Foreign | StageData::Unknown => {
                 return None;
             }

@@ -4,16 +4,16 @@ use layers::{Rule, Threshold};
 
 use crate::{before, common, standing};
 
-/// When a rule looks.
+/// The moment at which a rule looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum When {
-    /// Before a run, at its plan.
+    /// A rule that looks at a plan, before its run.
     Before,
-    /// After it, at its result.
+    /// A rule that looks at a result, after its run.
     After,
-    /// Without a run, at a stack that a machine has.
+    /// A rule that looks at a stack that a machine has, without a run.
     Standing,
-    /// At such a stack over time.
+    /// A rule that looks at such a stack over time.
     Watched,
 }
 
@@ -28,7 +28,7 @@ impl When {
         }
     }
 
-    /// The same as the end of a heading.
+    /// Returns the same in words that end a heading.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Before => "before a run",
@@ -44,9 +44,9 @@ impl When {
 pub struct RuleAbout {
     /// Its id.
     pub id: &'static str,
-    /// The kind of layer that it is of; `None` for a common one.
+    /// The kind of layer that it belongs to; `None` for a common one.
     pub layer: Option<&'static str>,
-    /// When it looks.
+    /// The moment at which it looks.
     pub when: When,
     /// Its statement.
     pub text: &'static str,

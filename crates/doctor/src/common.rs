@@ -19,7 +19,7 @@ pub(crate) const RULES: [ResultRule; 37] = [
         text: "The result is not as its run left it: its figures cannot be trusted.",
         reads: "SHA256SUMS of the result",
         threshold: None,
-        remedy: "Take the result from where it was made once more, or run the experiment again.",
+        remedy: "Copy the result anew from where it was made, or run the experiment again.",
         source: "docs/results.md",
         check: rules::run::changed,
     },
@@ -43,7 +43,7 @@ pub(crate) const RULES: [ResultRule; 37] = [
     },
     Rule {
         id: "incomplete",
-        text: "The result is incomplete: figures rest on what is there, and nothing looked at what is missing.",
+        text: "The result is incomplete: figures rest on what is there, and what is missing was not examined.",
         reads: "states of the cells, and what those that are done hold of their plan",
         threshold: None,
         remedy: "Repeat the command that began it, with --resume DIR in place of --out: runs that ended well are kept.",
@@ -52,7 +52,7 @@ pub(crate) const RULES: [ResultRule; 37] = [
     },
     Rule {
         id: "resumed",
-        text: "The run was stopped and went on later: its cells are of several sessions.",
+        text: "The run was stopped and went on later: its cells come from several sessions.",
         reads: "when it went on, and how many cells were kept",
         threshold: None,
         remedy: "Where a verdict is close run it anew, in one go: the machine may have been in another state.",
@@ -61,10 +61,10 @@ pub(crate) const RULES: [ResultRule; 37] = [
     },
     Rule {
         id: "other_options",
-        text: "Variants that another program measured were driven by other options: a difference between them may be that of the load.",
-        reads: "what the program said of its options, of each variant, apart from its files",
+        text: "Variants that another program measured were driven with different options: a difference between them may come from the load.",
+        reads: "the options that the program reported for each variant, except its files",
         threshold: None,
-        remedy: "Run all variants by the same options.",
+        remedy: "Run all variants with the same options.",
         source: "docs/fio.md",
         check: rules::imported::other_options,
     },
@@ -133,8 +133,8 @@ pub(crate) const RULES: [ResultRule; 37] = [
     },
     Rule {
         id: "late_disk",
-        text: "Replies of a modelled disk came late: its latencies are the host's, too.",
-        reads: "lateness of 99 of 100 replies, of the model's median latency",
+        text: "Replies of a modelled disk came late: its latencies are partly the host's.",
+        reads: "99th percentile of lateness, as a share of the model's median latency",
         threshold: Threshold::above(100.0 * rules::run::LATE_PART, Unit::Percent),
         remedy: "Run it on a quiet machine, as root or with ulimit -r 1.",
         source: "docs/disks.md",
@@ -151,7 +151,7 @@ pub(crate) const RULES: [ResultRule; 37] = [
     },
     Rule {
         id: "too_few_repeats",
-        text: "There are too few repeats for a verdict between variants: each of these is 'unclear'.",
+        text: "There are too few repeats for a verdict between variants: each verdict is 'unclear'.",
         reads: "runs that ended well, of each variant",
         threshold: Threshold::below(LEAST_REPEATS as f64, Unit::Count),
         remedy: "Run with --repeat 5.",
@@ -188,7 +188,7 @@ pub(crate) const RULES: [ResultRule; 37] = [
     Rule {
         id: "rate_not_kept",
         text: "A measured load did not keep the rate that it was asked for: its latencies are those of a backlog, which grows with the duration.",
-        reads: "what open loops did, of what was due while they lasted",
+        reads: "I/Os that open loops did, as a share of those that were due",
         threshold: Threshold::below(rules::load::KEPT_PERCENT, Unit::Percent),
         remedy: "Ask for less, or let more be in flight.",
         source: "docs/workload.md",
@@ -197,7 +197,7 @@ pub(crate) const RULES: [ResultRule; 37] = [
     Rule {
         id: "uneven_jobs",
         text: "Jobs of one load, which all do the same, went at very different speeds: figures of all together are mostly those of the fastest.",
-        reads: "I/Os per second of each job while it was at work, in loads of a second and of 1,000 I/Os of the fastest and more, where they differ by ten times what chance makes of their latencies",
+        reads: "I/Os per second of each job while it was at work, in loads of at least a second and 1,000 I/Os of the fastest job, where they differ by ten standard errors",
         threshold: Threshold::below(rules::jobs::EVEN_PERCENT, Unit::Percent),
         remedy: "Look at each job by itself: per_job = true in the stage.",
         source: "articles on lvmcache and bcache; docs/engine.md",
@@ -241,7 +241,7 @@ pub(crate) const RULES: [ResultRule; 37] = [
     },
     Rule {
         id: "load_notices",
-        text: "Loads say something of themselves.",
+        text: "Loads gave notices about themselves.",
         reads: "notices of loads",
         threshold: None,
         remedy: "Read the stage's figures with it in mind.",
@@ -259,8 +259,8 @@ pub(crate) const RULES: [ResultRule; 37] = [
     },
     Rule {
         id: "uneven_repeats",
-        text: "Some repeats are not like the others: a median says little of them.",
-        reads: "gaps, drift and outliers among repeats of what is asked",
+        text: "Some repeats are not like the others: a median says little about them.",
+        reads: "gaps, drift and outliers among repeats of the metrics that are asked about",
         threshold: None,
         remedy: "Look at the repeats on the page, and at what else the machine did then.",
         source: "docs/method.md; thesis 4.1",
@@ -277,7 +277,7 @@ pub(crate) const RULES: [ResultRule; 37] = [
     },
     Rule {
         id: "virtual_machine",
-        text: "The run was in a virtual machine: ratios and space count, speed is that of the machine around it, too.",
+        text: "The run was in a virtual machine: ratios and space count, speed depends on the machine around it, too.",
         reads: "the accelerator, and what the machine says of itself",
         threshold: None,
         remedy: "For absolute speed run on devices of a machine of its own (fathom run).",
@@ -286,10 +286,10 @@ pub(crate) const RULES: [ResultRule; 37] = [
     },
     Rule {
         id: "cpu_sources",
-        text: "Sources of CPU time disagree: clock ticks charged less than was used, or threads took more than the machine.",
+        text: "Sources of CPU time disagree: clock ticks account for less than was used, or threads for more than the machine.",
         reads: "idle time and charged time of /proc/stat, CPU time of the load and of the layers' threads, of each measured stage",
         threshold: Threshold::above(rules::cpu::MISSED_PERCENT, Unit::Percent),
-        remedy: "CPU per I/O counts all time that no CPU was idle; leave charged time aside.",
+        remedy: "CPU per I/O counts all time that CPUs were not idle; leave charged time aside.",
         source: "proc_stat(5); docs/method.md",
         check: rules::cpu::sources,
     },
@@ -314,7 +314,7 @@ pub(crate) const RULES: [ResultRule; 37] = [
     Rule {
         id: "slow_cpus",
         text: "CPUs ran at a lower frequency in some cells than in the others.",
-        reads: "the mean frequency of the CPUs at both ends of each cell, of the median of all cells",
+        reads: "the mean frequency of the CPUs at both ends of each cell, as a share of the median of all cells",
         threshold: Threshold::below(rules::cells::SLOW_PERCENT, Unit::Percent),
         remedy: "Take the governor 'performance' (cpupower frequency-set -g performance), and see whether the machine is warm.",
         source: "docs/method.md",
@@ -323,7 +323,7 @@ pub(crate) const RULES: [ResultRule; 37] = [
     Rule {
         id: "short_window",
         text: "A load counts as steady over a window in which it wrote less than its range once.",
-        reads: "bytes per second of the writes of measured loads with 'steady' that settled, times its window, of their range",
+        reads: "bytes that measured loads with 'steady' that settled write in one window, as a share of their range",
         threshold: Threshold::below(100.0, Unit::Percent),
         remedy: "Make the window of 'steady' as long as one pass over the range takes, or the range smaller.",
         source: "docs/method.md; SNIA's performance test specification for solid-state storage",
@@ -341,7 +341,7 @@ pub(crate) const RULES: [ResultRule; 37] = [
     Rule {
         id: "sampling_expensive",
         text: "Sampling took CPU time that the load could have had.",
-        reads: "CPU of samplers, of the time measured",
+        reads: "CPU time of samplers, as a share of the measured time",
         threshold: Threshold::above(rules::sampling::AFFORDABLE_PERCENT, Unit::Percent),
         remedy: "Read the figures as those of a machine that is watched closely; no setting makes it watch less often.",
         source: "docs/method.md",

@@ -38,7 +38,7 @@ pub(crate) fn run(result: &ResultSet) -> Vec<Finding> {
     findings
 }
 
-/// Returns the findings of the layers' rules in a plan; one that several variants share is told once, of the first of them.
+/// Returns the findings of the layers' rules in a plan; one that several variants share is reported once, for the first of them.
 pub(crate) fn check_plan(variants: &[(&VariantFacts, Vec<PlannedStage>)]) -> Vec<Finding> {
     let kinds_of = |variant: &VariantFacts| variant.stack.iter().map(|l| l.layer.clone()).collect();
     let names: Vec<Vec<String>> = variants.iter().map(|(variant, _)| kinds_of(variant)).collect();
@@ -85,7 +85,7 @@ fn below_files(layer: &str, stack: &[LayerFacts]) -> bool {
     })
 }
 
-/// The variant, and the layer where it is called otherwise.
+/// Returns the variant, with the layer where that has another name.
 fn subject(layer: Option<String>, variant: &str) -> Option<String> {
     Some(match layer {
         Some(layer) if layer != variant => format!("{variant}: {layer}"),

@@ -57,14 +57,14 @@ pub fn check_plan(plan: &PlanFacts) -> Vec<Finding> {
     findings
 }
 
-/// Returns where something was so, in words; cells are counted as a run counts them.
+/// Describes the place in the run where something was observed; cells are numbered as a run numbers them.
 fn place(result: &ResultSet, range: TimeRange) -> Option<String> {
     let cell = result.cells.iter().find(|cell| cell.entry.index == range.cell)?;
     let record = cell.record.as_ref()?;
     let mut stages = record.stages.iter();
     let stage = stages.find(|stage| stage.measured && stage.start_ns == range.start_ns);
     let stage = stage.map_or_else(String::new, |stage| format!(", stage {}", stage.name));
-    // Guests have clocks of their own: what all cells share is that each began.
+    // Guests have clocks of their own, so times count from the beginning of each cell.
     let [start, end] =
         [range.start_ns, range.end_ns].map(|ns| Nanos(ns.saturating_sub(record.start_ns)));
     let (number, entry) = (range.cell + 1, &cell.entry);

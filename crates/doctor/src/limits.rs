@@ -1,10 +1,10 @@
-//! Which findings are seen first, and which together.
+//! The choice of the findings that are shown first, and of those that are shown together.
 
 use std::collections::BTreeSet;
 
 use results::model::{Finding, plain_and_raw};
 
-/// Limits that are shown unless all are asked for.
+/// Number of limits that are shown unless all are asked for.
 pub const SHOWN: usize = 5;
 
 /// The limits among findings, as they are shown: of each rule the one that explains most.
@@ -26,7 +26,7 @@ pub fn limits(findings: &[Finding]) -> Limits<'_> {
     Limits { first, others: rest.into_iter().chain(others).collect() }
 }
 
-/// Findings of one rule and severity as one: the first of them, and those that say the same of something else.
+/// Joins findings of one rule and severity: each first finding comes with the others, which say the same about something else.
 pub fn joined<'a>(
     findings: impl Iterator<Item = &'a Finding>,
 ) -> Vec<(&'a Finding, Vec<&'a Finding>)> {

@@ -13,7 +13,8 @@ pub(crate) fn stages(variant: &VariantFacts) -> Vec<PlannedStage> {
     variant.stages.iter().map(|facts| stage(facts, reduces)).collect()
 }
 
-/// A stage as planned, on a stack that deduplicates and packs what is written, or not. A load that this version cannot read is none.
+/// Returns a stage as planned; `reduces` tells whether its stack deduplicates and packs what is written. A load that this version cannot read counts
+/// as none.
 fn stage(facts: &StageFacts, reduces: bool) -> PlannedStage {
     let spec = [&facts.load, &facts.rounds].into_iter().find(|load| load.is_object());
     let spec = spec.and_then(|load| serde_json::from_value::<LoadSpec>(load.clone()).ok());
@@ -73,7 +74,7 @@ fn load(spec: &LoadSpec, facts: &StageFacts, reduces: bool) -> PlannedLoad {
     }
 }
 
-/// Bytes per second that its rate and its limit leave it.
+/// Returns the most bytes per second that its rate and its limit allow.
 fn most_per_s(spec: &LoadSpec) -> Option<f64> {
     let io = spec.largest_io().0 as f64;
     let of_ios = |thousandths: u64| thousandths as f64 / 1000.0 * io;

@@ -1,13 +1,13 @@
-//! Counts of runs in which something was so: of those that gave figures, and of the others apart.
+//! Counts of runs in which something was observed: among those that gave figures, and separately among the others.
 
 use results::read::CellData;
 
-/// Runs that were looked at, and those among them that have something.
+/// Counts of runs that were examined, and of those among them in which something was observed.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Share {
-    /// Runs that gave figures: those that had it, all.
+    /// Runs that gave figures: those in which it was observed, and all.
     with: (usize, usize),
-    /// Runs that gave none: those that had it, all.
+    /// Runs that gave none: those in which it was observed, and all.
     without: (usize, usize),
 }
 
@@ -19,13 +19,13 @@ impl Share {
         side.1 += 1;
     }
 
-    /// The share in percent: of the runs that gave figures, where there are any.
+    /// Returns the share in percent: of the runs that gave figures, or of the others where none gave any.
     pub(crate) fn percent(self) -> f64 {
         let (had, all) = if self.with.1 > 0 { self.with } else { self.without };
         100.0 * had as f64 / all.max(1) as f64
     }
 
-    /// Returns `4 of 5 runs` with what the runs are called, and what of the others is to be said.
+    /// Returns text such as `4 of 5 runs`, with `runs` as the word for them, and the count among the others where there are any.
     pub(crate) fn text(self, runs: &str) -> String {
         let ((had, all), (others_had, others)) = (self.with, self.without);
         match (all, others_had) {

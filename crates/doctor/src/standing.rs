@@ -1,4 +1,5 @@
-//! Rules that need no run, over a stack that a machine has; and what was looked at, and what was not, so that silence means something.
+//! Rules that need no run, for a stack that a machine has; and a list of what was examined and what was not, so that the absence of findings means
+//! something.
 
 mod over_time;
 mod rules;
@@ -15,11 +16,11 @@ pub use rules::alarming;
 pub(crate) const RULES: &[StandingRule] = rules::RULES;
 /// The rules about any node that was watched.
 pub(crate) const WATCH_RULES: &[StandingRule] = over_time::RULES;
-/// The ids of the two findings that say what the others rest on.
+/// The ids of the two findings that list what was examined and what was not.
 pub(crate) const LOOKED_AT: &str = "looked_at";
 pub(crate) const NOT_READ: &str = "not_read";
 
-/// Everything that the rules find in a stack that stands, worst first; then what was looked at, and what could not be read. `of` says of which
+/// Returns everything that the rules find in a stack that stands, worst first; then what was looked at, and what could not be read. `of` names the
 /// machine.
 pub fn examine_standing(stack: &StandingStack, of: &str) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Vec::new();
@@ -29,7 +30,7 @@ pub fn examine_standing(stack: &StandingStack, of: &str) -> Vec<Finding> {
         let found: Vec<Finding> =
             kind_rules.iter().chain(RULES).filter_map(|rule| check(rule, &facts)).collect();
         let now = watched(node, stack);
-        // What is so now says more than what was so since the device came up.
+        // A finding about the present says more than one about the time since the device came up.
         let is_current = |finding: &Finding| now.iter().any(|other| other.rule == finding.rule);
         findings.extend(found.into_iter().filter(|finding| !is_current(finding)));
         findings.extend(now);
@@ -42,7 +43,7 @@ pub fn examine_standing(stack: &StandingStack, of: &str) -> Vec<Finding> {
     findings
 }
 
-/// The findings about what a node did while it was watched; none where it was not.
+/// Returns the findings about a node's activity while it was watched; none where it was not watched.
 fn watched(node: &Node, stack: &StandingStack) -> Vec<Finding> {
     let Some(over) = node.over_watch() else { return Vec::new() };
     let facts = StandingFacts { node: &over, stack, watched: true };
@@ -53,7 +54,7 @@ fn watched(node: &Node, stack: &StandingStack) -> Vec<Finding> {
     found.map(|finding| Finding { place: Some(place.clone()), ..finding }).collect()
 }
 
-/// Tells whether a finding says what was looked at or not, and is not about the stack itself.
+/// Tells whether a finding is about what was or was not examined, and not about the stack itself.
 pub fn is_about_reading(finding: &Finding) -> bool {
     [LOOKED_AT, NOT_READ].contains(&finding.rule.as_str())
 }
@@ -65,7 +66,7 @@ fn check(rule: &StandingRule, facts: &StandingFacts) -> Option<Finding> {
     Some(finding)
 }
 
-/// How many rules were held against the stack.
+/// Returns the number of rules that the stack was checked against.
 fn own_rules(stack: &StandingStack) -> usize {
     let of = |node: &Node| {
         let kind = layers::kind(&node.kind);
@@ -87,7 +88,7 @@ fn looked_at(stack: &StandingStack, of: &str, rules: usize) -> Finding {
             counted(stack.nodes.len(), "node")
         ),
         evidence: nodes.collect::<Vec<_>>().join(", "),
-        remedy: "What only a load shows, an experiment shows: fathom catalogue lists them."
+        remedy: "Some limits show only under load: an experiment finds them; fathom catalogue lists experiments."
             .to_owned(),
         ..Finding::default()
     }

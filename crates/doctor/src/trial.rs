@@ -1,5 +1,5 @@
-//! Suspicions put to the test: which change would take a limit away, and what measurements of it say. Who measures is somebody else: a
-//! command that proves one finding, or a tuner that goes on from what was confirmed.
+//! Suspicions put to the test: the changes that would remove a limit, and what measurements of them say. The measuring is done by others: a command
+//! that proves one finding, or a tuner that goes on from what was confirmed.
 
 use analysis::Analysis;
 use results::model::{Change, Finding, ProofOutcome, ProofRound};
@@ -21,7 +21,7 @@ pub struct Suspect {
     pub changes: Vec<Change>,
 }
 
-/// The limits that can be put to the test, of those that are seen first; those of one rule, where it is named.
+/// Returns the limits among those that are shown first that can be put to the test; with `rule`, only those of that rule.
 pub fn suspects(result: &ResultSet, findings: &[Finding], rule: Option<&str>) -> Vec<Suspect> {
     let of_cell = |index: usize| result.cells.iter().find(|cell| cell.entry.index == index);
     let first = crate::limits(findings).first;
@@ -55,7 +55,7 @@ impl Suspect {
     }
 }
 
-/// Rounds that a confirmed change was better in; no proof takes more.
+/// Number of rounds in which a change must be better to be confirmed; no proof takes more.
 pub const MOST_ROUNDS: usize = 2;
 
 /// The next thing to do after some rounds.
@@ -63,12 +63,12 @@ pub const MOST_ROUNDS: usize = 2;
 pub enum Next {
     /// Measure once more, on fresh seeds.
     Measure,
-    /// It is known.
+    /// The outcome is known.
     Known(ProofOutcome),
 }
 
-/// Returns the next thing to do after these rounds. A change that was better once is measured once more before it is confirmed: of many
-/// changes that do nothing, some look good once. Where neither more nor less of a figure is good, no change can be said to help.
+/// Returns the next thing to do after these rounds. A change that was better once is measured once more before it is confirmed: of many changes
+/// without effect, some look good once. Where neither more nor less of a figure is better, no change can be said to help.
 pub fn next(rounds: &[ProofRound]) -> Next {
     let is = |verdict: Verdict| move |round: &&ProofRound| round.verdict == verdict.word();
     let none = |verdict| !rounds.iter().any(|round| is(verdict)(&round));

@@ -1,16 +1,16 @@
-//! The rate that an open loop was asked for, beside what was done.
+//! Comparison of the rate that an open loop was asked for with what it did.
 
 use results::model::{OperationSummary, RateFacts};
 use units::Bytes;
 use units::show::significant;
 use workload::{Arrival, LoadSpec, Rate};
 
-/// Less than this share of what was due, percent, and a load has not kept its rate.
+/// Least percentage of the due I/Os that a load must have done to count as having kept its rate.
 const KEPT_PERCENT: f64 = 95.0;
-/// Standard deviations by which what comes by chance may fall short.
+/// Number of standard deviations by which a random (Poisson) number of arrivals may fall short.
 const BY_CHANCE: f64 = 3.0;
 
-/// Holds what a load did in its time against the rate that it was asked for; `None` of a closed loop.
+/// Compares what a load did in its time with the rate that it was asked for; `None` for a closed loop.
 pub(crate) fn facts<'a>(
     spec: &LoadSpec,
     operations: impl Iterator<Item = &'a OperationSummary> + Clone,
@@ -28,7 +28,7 @@ pub(crate) fn facts<'a>(
     };
     let per_io = if ended > 0.0 { sum(|operation| operation.bytes) / ended } else { 0.0 };
     let seconds = duration_ns as f64 / 1e9;
-    // In I/Os: of bytes by the mean size of one.
+    // Converted to I/Os; a rate in bytes is divided by the mean size of an I/O.
     let due = match (asked_iops, asked_bytes_per_s) {
         (Some(ios), _) => ios * seconds,
         (None, Some(bytes)) if per_io > 0.0 => bytes / per_io * seconds,
@@ -37,19 +37,19 @@ pub(crate) fn facts<'a>(
     let chance = if spec.arrival == Arrival::Poisson { BY_CHANCE * due.sqrt() } else { 1.0 };
     let short = driven < due * KEPT_PERCENT / 100.0 && driven + chance < due;
     let latest = operations.filter_map(|operation| Some(operation.lateness?.max_ns)).max();
-    // A load that is over once its I/Os are may wait for the last of them, and be late with none.
+    // A load that ends after a number of I/Os may fall short only because it waits for the last of them, without any of them being late.
     let late =
         latest.is_some_and(|ns| ns as f64 > duration_ns as f64 * (1.0 - KEPT_PERCENT / 100.0));
     Some(RateFacts {
         asked_iops,
         asked_bytes_per_s,
-        // No I/O begins before it is due: more than `due`, which is a mean, was due as well.
+        // `due` is a mean. Where more I/Os were done, more had come due, since no I/O begins before it is due.
         done_percent: (due > 0.0).then(|| (100.0 * driven / due).min(100.0)),
         kept: !(short && (by_time || late)),
     })
 }
 
-/// Returns what to say of a load that has not kept its rate.
+/// Returns the notice for a load that has not kept its rate.
 pub(crate) fn notice(spec: &LoadSpec, facts: &RateFacts) -> Option<String> {
     let (rate, percent) = (spec.rate?, facts.done_percent.filter(|_| !facts.kept)?);
     let percent = significant(percent, 2);
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn no_more_than_all_that_was_due_is_done() {
-        // Of 0.5/s two are due in 3 s: at once, and after 2 s.
+        // At 0.5/s two I/Os are due in 3 s: one at once, and one after 2 s.
         let spec: LoadSpec = toml::from_str("rate = '0.5/s'").unwrap();
         let done = |ios: u64| {
             let operation = OperationSummary { ios, ..OperationSummary::default() };

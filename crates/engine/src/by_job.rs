@@ -1,4 +1,4 @@
-//! The work of all jobs of a load together, and of each of them beside the others.
+//! Figures of all jobs of a load together, and of each job.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::error::EngineError;
 use crate::record::Completion;
 use crate::tally::{Shape, Tally};
 
-/// The work of one job, counted.
+/// The counts of one job.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct JobCount {
     ios: u64,
@@ -16,8 +16,8 @@ struct JobCount {
     errors: u64,
 }
 
-/// The work of all jobs together; of each job the counts, and its whole tally where figures per job are kept. Workers know nothing of it: each
-/// has a tally of its own, which are put together here.
+/// The tally of all jobs together, the counts of each job, and each job's whole tally where figures per job are kept. Workers do not use it: each has
+/// a tally of its own, and these are merged here.
 #[derive(Debug, Clone)]
 pub(crate) struct JobTallies {
     /// All jobs together.
@@ -79,7 +79,7 @@ impl JobTallies {
         self.tallies.iter_mut().for_each(Tally::clear);
     }
 
-    /// One row for each operation of each job whose figures are kept.
+    /// One row for each operation of each job; empty where figures per job are not kept.
     pub(crate) fn job_rows(
         &self,
         stage: usize,
@@ -94,7 +94,7 @@ impl JobTallies {
         Ok(rows)
     }
 
-    /// The work of each job, when there are several; `worked_ns` says how long each was at work.
+    /// The figures of each job, if there are several; `worked_ns` says how long each was at work.
     pub(crate) fn summaries(
         &self,
         names: &[String],

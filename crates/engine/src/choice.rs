@@ -1,4 +1,4 @@
-//! The driver of a target, and why `auto` chose it.
+//! The driver of a target, and the reason why `auto` chose it.
 
 use results::model::ProbeFigure;
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ pub enum Driver {
 impl Driver {
     const ALL: [Self; 5] = [Self::IoUring, Self::Libaio, Self::Sync, Self::Null, Self::Sim];
 
-    /// The way that goes by this name.
+    /// The driver of this name.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|driver| driver.name() == name)
     }
@@ -44,7 +44,7 @@ impl Driver {
 pub struct Choice {
     /// The way to drive it.
     pub driver: Driver,
-    /// Why, in words.
+    /// The reason, in words.
     pub reason: String,
     /// Figures that were measured before the choice.
     pub figures: Vec<ProbeFigure>,

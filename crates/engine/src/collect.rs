@@ -1,4 +1,4 @@
-//! Rows and totals: what the workers' buffers hold, put together by interval.
+//! Rows and totals, put together by interval from the workers' buffers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::pace::Pace;
 use crate::record::{SlowIo, Worst};
 use crate::tally::{Shape, Tally};
 
-/// Rows that are out: of all jobs together, and of each, where figures per job are kept.
+/// Finished rows: of all jobs together, and of each job where figures per job are kept.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Rows {
     pub all: Vec<IntervalRow>,
@@ -19,7 +19,7 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    /// The part of their I/Os, 0 to 1, that CPU time is told for each of: 1 where there is none.
+    /// The share of the I/Os, 0 to 1, that count in CPU time per I/O: all except flushes ([`counted_operations`]); 1 where there are none.
     pub(crate) fn counted_part(&self) -> f64 {
         let names = self.all.iter().map(|row| &row.operation);
         let counted: BTreeSet<_> = counted_operations(names).collect();
@@ -30,7 +30,7 @@ impl Rows {
     }
 }
 
-/// Puts together what all workers did, interval by interval.
+/// Merges what all workers did, interval by interval.
 pub(crate) struct Collector {
     readers: Vec<IntervalReader>,
     pace: Pace,
@@ -39,7 +39,7 @@ pub(crate) struct Collector {
     shape: Shape,
     /// The worst I/Os of each worker so far.
     worst: Vec<Worst>,
-    /// Intervals that some worker has left and some other has not.
+    /// Intervals that some worker has left and another has not.
     pending: BTreeMap<u64, JobTallies>,
     /// The first interval without a row.
     next: u64,
@@ -59,9 +59,9 @@ impl Collector {
         Self { readers, pace, stage, names, shape, worst, pending: BTreeMap::new(), next: 0, total }
     }
 
-    /// Takes what the workers have left, and gives the rows of all intervals that every worker is through with.
+    /// Takes what the workers have finished, and gives the rows of all intervals that every worker is through with.
     pub(crate) fn rows(&mut self) -> Result<Rows, EngineError> {
-        // Read before the buffers: what a worker counted for an interval is in a buffer that it has left by then.
+        // Read before the buffers are: everything that a worker counted for the intervals before `reached` is by now in a buffer that it has left.
         let reached = self.readers.iter().map(IntervalReader::reached).min().unwrap_or(u64::MAX);
         self.gather();
         let mut rows = Rows::default();
@@ -71,13 +71,13 @@ impl Collector {
         Ok(rows)
     }
 
-    /// The first interval whose row is not out.
+    /// The first interval whose row has not been given out.
     pub(crate) fn next(&self) -> u64 {
         self.next
     }
 
-    /// All rows that are left of a load that ended at `end_ns`. A row lasts as long as an interval, the last one until the end: what was
-    /// counted in an interval that begins there belongs to the one before it.
+    /// All remaining rows of a load that ended at `end_ns`. A row lasts as long as an interval, the last one until the end; I/Os counted in an
+    /// interval that begins at the end itself belong to the row before it.
     pub(crate) fn last_rows(&mut self, end_ns: u64) -> Result<Rows, EngineError> {
         self.gather();
         let mut rows = Rows::default();
@@ -92,7 +92,7 @@ impl Collector {
         Ok(rows)
     }
 
-    /// Returns what was done over all intervals that have rows.
+    /// Returns the totals over all intervals that have rows.
     pub(crate) fn total(&self) -> &Tally {
         &self.total.all
     }
@@ -102,7 +102,7 @@ impl Collector {
         Worst::of_all(self.shape.worst, self.worst.iter())
     }
 
-    /// Returns what was done, when nothing more is to come.
+    /// Returns the totals, when nothing more is to come.
     pub(crate) fn into_total(self) -> JobTallies {
         self.total
     }
@@ -121,7 +121,7 @@ impl Collector {
             && first < self.next
             && let Some(late) = self.pending.remove(&first)
         {
-            // A worker that could not move in time counted on in an interval whose row is out.
+            // A worker that could not switch buffers in time kept counting in an interval whose row has been given out.
             match self.pending.get_mut(&self.next) {
                 Some(pending) => pending.merge(&late),
                 None => drop(self.pending.insert(self.next, late)),

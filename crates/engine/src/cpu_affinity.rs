@@ -5,17 +5,17 @@ use workload::Cpus;
 
 use crate::error::{EngineError, ErrorKind};
 
-/// CPUs that this process may use, and that a load's workers are pinned to.
+/// The CPUs that a load's workers are pinned to; this process may use them.
 #[derive(Debug, Clone)]
 pub(crate) struct CpuAffinity(Cpus);
 
 impl CpuAffinity {
-    /// The CPUs that a load asks for. Refuses a set of which only a part is allowed; the kernel would pin to that part silently.
+    /// The CPUs that a load asks for. Refuses a set of which only a part is allowed, since the kernel would silently pin to that part.
     pub(crate) fn of(asked: Option<&Cpus>) -> Result<Option<Self>, EngineError> {
         let Some(asked) = asked else { return Ok(None) };
         let refused = |what: String, help: String| EngineError::new(ErrorKind::Usage, what, help);
         let allowed = sched_getaffinity(None).map_err(|error| {
-            refused(format!("Workers cannot be held on CPUs {asked}"), "leave cpus out".into())
+            refused(format!("Workers cannot be pinned to CPUs {asked}"), "leave cpus out".into())
                 .because(error)
         })?;
         let there: Cpus = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
@@ -23,7 +23,7 @@ impl CpuAffinity {
         if missing.numbers().next().is_some() {
             return Err(refused(
                 format!(
-                    "Workers cannot be held on CPUs {asked}: this process may not use {missing}"
+                    "Workers cannot be pinned to CPUs {asked}: this process may not use {missing}"
                 ),
                 format!("name CPUs among {there}"),
             ));
@@ -36,7 +36,7 @@ impl CpuAffinity {
         let mut set = CpuSet::new();
         self.0.numbers().for_each(|cpu| set.set(cpu));
         sched_setaffinity(None, &set).map_err(|error| {
-            let what = format!("A worker cannot be held on CPUs {}", self.0);
+            let what = format!("A worker cannot be pinned to CPUs {}", self.0);
             EngineError::new(ErrorKind::Environment, what, "leave cpus out").because(error)
         })
     }

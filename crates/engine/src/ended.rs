@@ -1,24 +1,24 @@
-//! The ends of workers: one by one, and all together.
+//! The work of workers until they ended: of each one, and of all together.
 
 use results::model::DepthFigures;
 
 use crate::sample::Counts;
 
-/// I/Os in flight over time, and calls.
+/// I/Os in flight over time, and the numbers of calls.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Depth {
-    /// When figures begin: what was in flight before is in none.
+    /// The time from which figures count; I/Os in flight before it are not included.
     from_ns: u64,
-    /// I/Os in flight times the nanoseconds they were.
+    /// Integral of the I/Os in flight over time, in I/Os times nanoseconds.
     area: u128,
-    /// Since when they are as many as they are.
+    /// The time since which `in_flight` has had its value, nanoseconds.
     since_ns: u64,
     in_flight: usize,
     pub most: usize,
-    /// Calls that submitted something, and what they submitted.
+    /// Calls that submitted something, and the I/Os that they submitted.
     calls: u64,
     submitted: u64,
-    /// Looks that found completions, and how many.
+    /// Looks that found completions, and the completions found.
     looks: u64,
     reaped: u64,
 }
@@ -29,7 +29,7 @@ impl Depth {
         Self { from_ns, ..Self::default() }
     }
 
-    /// `fresh` I/Os are about to be submitted; then `in_flight` are on their way.
+    /// Notes that `fresh` I/Os are about to be submitted; then `in_flight` are on their way.
     #[inline]
     pub(crate) fn submitting(&mut self, now_ns: u64, fresh: usize, in_flight: usize) {
         self.pass(now_ns);
@@ -39,7 +39,7 @@ impl Depth {
         self.submitted += fresh as u64;
     }
 
-    /// `reaped` of `before` I/Os have ended.
+    /// Notes that `reaped` of `before` I/Os have ended.
     #[inline]
     pub(crate) fn reaped(&mut self, now_ns: u64, reaped: usize, before: usize) {
         self.pass(now_ns);
@@ -48,7 +48,7 @@ impl Depth {
         self.reaped += reaped as u64;
     }
 
-    /// Returns when something was submitted or ended last, nanoseconds.
+    /// Returns the time of the last submission or completion, nanoseconds.
     pub(crate) fn since_ns(&self) -> u64 {
         self.since_ns
     }
@@ -61,22 +61,22 @@ impl Depth {
     }
 }
 
-/// The end of one worker.
+/// The work of one worker until it ended.
 #[derive(Debug, Default)]
 pub(crate) struct Ended {
     /// Its number among all workers.
     pub worker: usize,
     /// First stamp before a submission and last stamp after reaping, nanoseconds; `None` when nothing was submitted.
     pub span_ns: Option<(u64, u64)>,
-    /// Ended because the duration was over.
+    /// Tells whether it ended because the duration was over.
     pub by_time: bool,
-    /// The moment at which its time was over or it was told to stop, nanoseconds; `None` when it had done all that it was to do.
+    /// The moment at which its time was over or it was stopped, nanoseconds; `None` when it ended because it had done all its work.
     pub over_ns: Option<u64>,
     /// Blocks handed to the kernel.
     pub counts: Counts,
     /// Transfers that moved less than asked, whose rest was submitted again.
     pub short: u64,
-    /// I/Os that were turned away and asked again.
+    /// I/Os that the kernel turned away (EAGAIN, EINTR) and that were submitted again.
     pub retried: u64,
     /// I/Os that never completed.
     pub unfinished: usize,
@@ -85,8 +85,8 @@ pub(crate) struct Ended {
     pub depth: Depth,
 }
 
-/// Returns how long each of `jobs` jobs of so many workers was at work, nanoseconds, in a load that lasted from `start_ns` to `end_ns`: until
-/// its last worker had done its part, or was told to stop. A worker that did not come back was at work all the time.
+/// Returns how long each of `jobs` jobs of `workers` workers each was at work, nanoseconds, in a load that lasted from `start_ns` to `end_ns`: until
+/// its last worker had done its part or was stopped. A job with a worker that did not come back was at work all the time.
 pub(crate) fn worked_ns(
     ended: &[Ended],
     (jobs, workers): (usize, usize),
@@ -102,21 +102,21 @@ pub(crate) fn worked_ns(
     (0..jobs).map(of_job).collect()
 }
 
-/// The end of all workers together.
+/// The work of all workers together.
 #[derive(Default)]
 pub(crate) struct Sum {
     pub span_ns: Option<(u64, u64)>,
     pub by_time: bool,
-    /// The latest such moment of all workers.
+    /// The latest such moment of all workers: the end of its time, or a stop.
     over_ns: Option<u64>,
     pub counts: Counts,
     short: u64,
     retried: u64,
     pub unfinished: usize,
     overflowed: u64,
-    /// I/Os in flight times the nanoseconds they were, of all workers.
+    /// Integral of the I/Os in flight over time, in I/Os times nanoseconds, summed over all workers.
     area: u128,
-    /// The most that one worker had in flight.
+    /// The largest number of I/Os that one worker had in flight.
     pub depth_most: usize,
     calls: (u64, u64),
     looks: (u64, u64),
@@ -145,8 +145,8 @@ impl Sum {
         sum
     }
 
-    /// Returns when the load ended, nanoseconds: with the last completion, or when its time was over or it was stopped, whichever is later.
-    /// A load that waits (a cap, a pause, arrivals) has not ended before.
+    /// Returns the time at which the load ended, nanoseconds: that of the last completion, or that at which its time was over or it was stopped,
+    /// whichever is later. A load that is waiting at that moment (for a cap, a pause, an arrival) lasts until then, too.
     pub(crate) fn end_ns(&self, start_ns: u64) -> u64 {
         let last = self.span_ns.map(|(_, last)| last);
         last.max(self.over_ns).unwrap_or(start_ns).max(start_ns)
@@ -158,7 +158,8 @@ impl Sum {
         (per(self.calls), per(self.looks))
     }
 
-    /// I/Os in flight per job of a load that lasted so long: over all of its time, so that rate times latency gives the same.
+    /// Mean I/Os in flight per job of a load that lasted `duration_ns`: averaged over all of its time, so that it equals rate times latency; and the
+    /// maximum.
     pub(crate) fn in_flight(&self, jobs: usize, duration_ns: u64) -> DepthFigures {
         let mean = self.area as f64 / (duration_ns.max(1) as f64 * jobs.max(1) as f64);
         DepthFigures { mean, max: self.depth_most as u32 }
@@ -170,7 +171,7 @@ impl Sum {
             notice(self.short, "transfers moved less than asked; their rest was submitted again"),
             notice(
                 self.retried,
-                "times the kernel turned an I/O away (EAGAIN, EINTR); it was asked again",
+                "times the kernel turned an I/O away (EAGAIN, EINTR); it was submitted again",
             ),
             notice(
                 self.unfinished as u64,
@@ -204,7 +205,7 @@ mod tests {
             end(5, None, None),
             end(6, Some(200), None),
         ];
-        // Of the second and the fourth job a worker never came back; the third had nothing to do.
+        // In the second and the fourth job a worker never came back; the third had nothing to do.
         assert_eq!(worked_ns(&ended, (4, 2), (100, 1_000)), [300, 900, 0, 900]);
         // Done within the ramp.
         assert_eq!(worked_ns(&ended[1..3], (1, 2), (500, 1_000)), [0]);
@@ -220,7 +221,7 @@ mod tests {
         // 4 for 1 µs, 1 for 1 µs, 2 for 2 µs.
         let sum = Sum::of(&[Ended { depth, ..Ended::default() }]);
         assert_eq!(sum.in_flight(1, 4_000), DepthFigures { mean: 9.0 / 4.0, max: 4 });
-        // A load that waits before and after has as many fewer in flight.
+        // Over a load that also waits before and after, the mean is lower accordingly.
         assert_eq!(sum.in_flight(3, 6_000).mean, 0.5);
         assert_eq!(sum.per_call(), (Some(2.5), Some(2.5)));
         assert_eq!(Sum::of(&[]).in_flight(1, 0).mean, 0.0);

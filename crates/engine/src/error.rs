@@ -1,16 +1,16 @@
-//! Why a load could not be run.
+//! Errors of a load that could not be run.
 
 /// The kind of an error; decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The request does not fit the target: another wording of it would work.
+    /// The request does not fit the target; a different request would work.
     Usage,
-    /// The machine lacks something: io_uring, memory, a right.
+    /// The machine lacks something: io_uring, memory, a permission.
     Environment,
     /// The target cannot be opened, is too small, or refuses.
     Target,
-    /// Somebody else's file is where a new one was to be.
+    /// A file that somebody else made is in the place where a new one was to be.
     Refused,
 }
 
@@ -40,12 +40,12 @@ impl EngineError {
         self
     }
 
-    /// Returns what kind of trouble it is.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// Returns what to do about it.
+    /// Returns the remedy.
     pub fn help(&self) -> &str {
         &self.help
     }

@@ -1,46 +1,46 @@
-//! Events that a load tells while it runs.
+//! Events that a load reports while it runs.
 
 use results::model::{IntervalRow, JobRow, Population};
 use units::Bytes;
 
-/// One thing that a load tells while it runs, in order.
+/// One event of a running load; events come in the order in which things happen.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     /// The target is open, every worker is ready, the first I/O follows.
     Started(Started),
-    /// The ramp is over, and the figures begin. Told of loads with a ramp alone, unless they end within it or as it ends.
+    /// The ramp is over, and the figures begin. Reported only for loads with a ramp that go on after it.
     RampOver,
     /// An interval is over: one row for each operation, in the order of the load's operations.
     Intervals {
         /// The rows, empty intervals included (`ios` 0, no latency).
         rows: Vec<IntervalRow>,
-        /// The same of each job, where figures per job are kept, in the order of the jobs.
+        /// The same rows for each job, where figures per job are kept, in the order of the jobs.
         jobs: Vec<JobRow>,
         /// The progress of the load.
         progress: Progress,
     },
-    /// Intervals are over whose rows have to wait: the kernel holds a worker, which has not said what it did in them. The rows
-    /// follow when it is back, the empty ones too; this is what is known until then.
+    /// Intervals are over whose rows have to wait: the kernel holds a worker, so that nobody knows yet what it did in them. The rows, empty ones
+    /// included, follow when it is back; this is what is known until then.
     Waiting(Waiting),
-    /// The load is over, all its rows are out, and its targets are read back: this share of them has been, 0 as it begins. What this
-    /// costs is in no figure of the load.
+    /// The load is over, all its rows are out, and its targets are being read back: the share of them that has been read, from 0. The load's figures
+    /// do not include this.
     ReadingBack(f64),
-    /// Something a person should know; it stands in the summary too.
+    /// Something that the user should know; it is in the summary too.
     Notice(String),
 }
 
-/// The beginning of a load: what hears of it is done before the first I/O.
+/// The facts of a load that is about to begin; the first I/O waits until this event has been handled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Started {
     /// Size of the target in bytes.
     pub target: Bytes,
-    /// `io_uring` or `sim`.
+    /// Name of the driver, such as `io_uring` or `sim`.
     pub backend: String,
-    /// Tells whether the page cache is passed by (O_DIRECT).
+    /// Tells whether the page cache is bypassed (O_DIRECT).
     pub direct: bool,
 }
 
-/// The facts that are known of intervals before their rows are there.
+/// The facts about intervals that are known before their rows are.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Waiting {
     /// Start of the first of them, nanoseconds of the clock.
@@ -53,7 +53,7 @@ pub struct Waiting {
     pub bytes: u64,
     /// I/Os in flight now.
     pub in_flight: u64,
-    /// For how long none has ended, nanoseconds.
+    /// Time since the last I/O ended, nanoseconds.
     pub silent_ns: u64,
     /// The progress of the load.
     pub progress: Progress,
@@ -70,7 +70,7 @@ pub struct Progress {
     pub remaining_ns: Option<u64>,
     /// CPU time per I/O since the last rows, microseconds; `None` where it cannot be known.
     pub cpu_per_io_us: Option<f64>,
-    /// The file tree that is loaded, as it was at the end of the last interval; `None` of other loads.
+    /// The file tree of the load, as it was at the end of the last interval; `None` for other loads.
     pub tree: Option<Population>,
 }
 

@@ -1,8 +1,8 @@
 //! The interval recorder: a double buffer of tallies per worker, so that one is read while the other is written, without a lock.
 //!
-//! The worker records into one buffer. When an interval ends it moves to the other, if the reader has emptied that one; else it
-//! stays, and what follows counts for the interval it is in. The reader takes a buffer that the worker has left and empties it;
-//! two counters say whose each buffer is.
+//! The worker records into one buffer. When an interval ends it moves to the other, if the reader has emptied that one; else it stays, and what
+//! follows counts for the interval of the buffer that it is in. The reader takes a buffer that the worker has left and empties it; two counters say
+//! which side owns each buffer.
 
 use std::cell::UnsafeCell;
 use std::ptr::NonNull;
@@ -34,11 +34,11 @@ unsafe impl Sync for DoubleBuffer {}
 /// The worker's side.
 pub(crate) struct IntervalRecorder {
     shared: Arc<DoubleBuffer>,
-    /// The buffer that is the worker's now, so that nothing has to be looked up per I/O.
+    /// The worker's current buffer, so that it need not be looked up for each I/O.
     tally: NonNull<Tally>,
 }
 
-// SAFETY: the pointer leads into `shared`, which lives as long as this value and may be used from any thread.
+// SAFETY: the pointer points into `shared`, which lives as long as this value and may be used from any thread.
 unsafe impl Send for IntervalRecorder {}
 
 /// The reader's side.
@@ -57,7 +57,7 @@ pub(crate) fn pair(shape: Shape) -> (IntervalRecorder, IntervalReader) {
 }
 
 impl DoubleBuffer {
-    /// Returns where the tally of buffer `number % 2` is.
+    /// Returns a pointer to the tally of buffer `number % 2`.
     fn tally(&self, number: u64) -> NonNull<Tally> {
         let buffer = self.buffers[(number % 2) as usize].get();
         // SAFETY: the pointer of a cell is never null and points to a whole buffer; no reference is made.
@@ -73,11 +73,11 @@ impl IntervalRecorder {
         unsafe { self.tally.as_mut() }
     }
 
-    /// The worker's clock has reached `interval`: what follows counts for it, if the other buffer is free.
+    /// Notes that the worker's clock has reached `interval`; what follows counts for it if the other buffer is free.
     pub(crate) fn enter(&mut self, interval: u64) {
         let left = self.shared.left.load(Ordering::Relaxed);
         if self.shared.emptied.load(Ordering::Acquire) == left {
-            // SAFETY: the reader has emptied all buffers that were left, so that the other buffer is nobody's.
+            // SAFETY: the reader has emptied every buffer that was left, so that neither side is using the other buffer.
             unsafe { (*self.shared.buffers[((left + 1) % 2) as usize].get()).interval = interval };
             self.tally = self.shared.tally(left + 1);
             self.shared.left.store(left + 1, Ordering::Release);
@@ -85,14 +85,14 @@ impl IntervalRecorder {
         self.shared.reached.store(interval, Ordering::Release);
     }
 
-    /// Nothing more will be written: the last buffer is handed to the reader. Gives false while it must be tried again;
-    /// once it gave true, nothing may be written any more.
+    /// Hands the last buffer to the reader. Returns false while the reader is not ready, and then must be called again; after it has returned true,
+    /// nothing may be written any more.
     pub(crate) fn close(&mut self) -> bool {
         let left = self.shared.left.load(Ordering::Relaxed);
         if self.shared.emptied.load(Ordering::Acquire) != left {
             return false;
         }
-        // From here on the worker's buffer is the other, which is empty: a stray write is lost, and harmless.
+        // From here on the worker's buffer is the other one, which is empty: a stray write to it is lost, which is harmless.
         self.tally = self.shared.tally(left + 1);
         self.shared.left.store(left + 1, Ordering::Release);
         self.shared.reached.store(u64::MAX, Ordering::Release);
@@ -101,7 +101,7 @@ impl IntervalRecorder {
 }
 
 impl IntervalReader {
-    /// Hands the buffer that the worker has left, if any, to `take` with its interval, and gives it back empty.
+    /// Passes the buffer that the worker has left, if any, to `take` with its interval, and then empties it for the worker.
     pub(crate) fn take(&mut self, mut take: impl FnMut(u64, &Tally)) {
         let emptied = self.0.emptied.load(Ordering::Relaxed);
         if self.0.left.load(Ordering::Acquire) > emptied {

@@ -12,8 +12,8 @@ use crate::weighted_round_robin::WeightedRoundRobin;
 
 /// The source of written bytes: the content source, or in tests a broken stand-in.
 pub(crate) trait Fill: Send {
-    /// Fills `buffer`, which goes to the target from block `address` of its content on, with the next contents; tells the
-    /// id of each block with its number in the buffer.
+    /// Fills `buffer` with the next contents; it goes to the target from block `address` on. Calls `on_block` with each block's number in the buffer
+    /// and its content id.
     fn fill(&mut self, address: u64, buffer: &mut [u8], on_block: &mut dyn FnMut(usize, ContentId));
 }
 
@@ -28,10 +28,10 @@ impl Fill for Source {
     }
 }
 
-/// Makes the source of bytes of one job on one target out of the one that its content gives.
+/// Makes the source of written bytes for one job on one target from the source of its content.
 pub(crate) type MakeFill<'a> = &'a dyn Fn(Source) -> Box<dyn Fill>;
 
-/// The source that loads have outside of tests.
+/// The source of written bytes outside of tests.
 pub(crate) fn content(source: Source) -> Box<dyn Fill> {
     Box::new(source)
 }
@@ -42,27 +42,27 @@ pub(crate) struct Next {
     /// Index of its operation in the load.
     pub operation: usize,
     pub transfer: Transfer,
-    /// When it is meant to start, nanoseconds; 0 when that is whenever it is submitted.
+    /// Time at which it is meant to start, nanoseconds; 0 where it may start whenever it is submitted.
     pub intended_ns: u64,
 }
 
-/// The answer of a job that is asked for its next I/O.
+/// A job's answer when it is asked for its next I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NextIo {
-    /// This one; in an open loop it may be meant to start later, and then waits until that time.
+    /// The next I/O; in an open loop it may be meant to start later, and then waits until that time.
     Io(Next),
     /// Not yet: ask again at this time, nanoseconds.
     NotBefore(u64),
-    /// There is none left.
+    /// No I/O is left.
     Over,
 }
 
-/// A job's part on one target.
+/// The part of a job that concerns one target.
 struct JobTarget {
     stream: Stream,
-    /// First byte of the range that it works on.
+    /// Offset of the range that it works on, bytes.
     start: u64,
-    /// The address of its first block among those of all targets.
+    /// Number of its first block when the blocks of all targets are numbered together.
     first: u64,
     fill: Box<dyn Fill>,
 }
@@ -71,7 +71,7 @@ struct JobTarget {
 pub(crate) struct Job {
     targets: Vec<JobTarget>,
     shares: WeightedRoundRobin,
-    /// Index in the load of each operation and what it asks for, by its place in [`OpName::ALL`].
+    /// Index in the load and verb of each operation, by its place in [`OpName::ALL`].
     places: [(usize, Verb); OpName::ALL.len()],
     /// Tells whether every write is durable when it ends.
     durable: bool,
@@ -79,12 +79,12 @@ pub(crate) struct Job {
     unit: u64,
     sampler: BlockSampler,
     pub(crate) gate: Pacer,
-    /// Tells whether it does not matter which of its next I/Os begins first, and none waits for a time.
+    /// Tells whether its next I/Os may begin in any order and none waits for a time.
     unordered: bool,
 }
 
 impl Job {
-    /// Job number `number` of `load`: for each target what it does there, and on which part, and what it writes.
+    /// Job number `number` of `load`: for each target its operations, its range and the content that it writes.
     pub(crate) fn new(
         load: &Load,
         number: u32,
@@ -155,8 +155,8 @@ impl Job {
         self.targets.iter().any(|job_target| job_target.stream.left() != Some(0))
     }
 
-    /// Returns how many of its next I/Os one of `threads` threads may take ahead, at most `most`. None where order or time matters; fewer near the
-    /// end, so that all threads share the last ones.
+    /// Returns how many of its next I/Os one of `threads` threads may claim in advance, at most `most`: none where order or time matters, fewer near
+    /// the end, so that all threads share the last ones.
     pub(crate) fn claimable(&self, threads: usize, most: usize) -> usize {
         if !self.unordered {
             return 0;
@@ -166,7 +166,8 @@ impl Job {
         left.map_or(most, share)
     }
 
-    /// Prepares the memory of an I/O before it is pushed: fills a write, shows it to the census, and tells the worker verifier.
+    /// Prepares the memory of an I/O before it is pushed: fills the buffer of a write, shows it to the census, and announces the I/O to the worker
+    /// verifier.
     #[inline(always)]
     pub(crate) fn prepare(
         &mut self,
@@ -198,7 +199,7 @@ impl Job {
         self.sampler.see_emptied(job_target.first + at / self.unit..job_target.first + end);
     }
 
-    /// Fills what is written; gives the address of its first block among those of all targets.
+    /// Fills the buffer of a write; returns the number of its first block, counted over the blocks of all targets.
     #[inline(never)]
     fn fill(
         &mut self,
@@ -225,14 +226,14 @@ impl Job {
         *first + address
     }
 
-    /// Blocks handed to the kernel since this was last asked.
+    /// Blocks handed to the kernel since the last call.
     pub(crate) fn take_counts(&mut self) -> Counts {
         std::mem::take(&mut self.sampler.counts)
     }
 }
 
-/// Tells whether the order of its I/Os does not matter: random reads of one target, without a rate. Writes are ordered, since distances of
-/// duplicates count in the order of writing.
+/// Tells whether the order of its I/Os does not matter: random reads of one target, without a rate, cap or pauses. Writes are ordered, since
+/// distances of duplicates count in the order of writing.
 fn is_unordered(load: &Load) -> bool {
     let spec = &load.spec;
     let random = |op: OpName| {
@@ -246,7 +247,7 @@ fn is_unordered(load: &Load) -> bool {
         && spec.think_times().is_none()
 }
 
-/// Tells the worker verifier of an I/O that writes no content.
+/// Announces an I/O that writes no content to the worker verifier.
 #[inline]
 pub(crate) fn announce(worker_verifier: &mut WorkerVerifier, slot: usize, transfer: &Transfer) {
     let (target, length) = (transfer.target.into(), transfer.length.into());
@@ -258,7 +259,7 @@ pub(crate) fn announce(worker_verifier: &mut WorkerVerifier, slot: usize, transf
     }
 }
 
-/// Returns what an operation asks of a target, when a flush means `flush`.
+/// Returns the verb that an operation is carried out with; flushes become `flush`.
 fn verb(op: OpName, flush: Verb) -> Verb {
     match op.kind() {
         OpKind::Read => Verb::Read,

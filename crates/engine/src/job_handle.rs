@@ -4,15 +4,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::job::{Job, Next, NextIo};
 
-/// I/Os that a thread claims at a time, where their order says nothing.
+/// I/Os that a thread claims at a time, where their order does not matter.
 const CLAIM: usize = 16;
 
 /// A worker's access to its job.
 pub(crate) trait JobHandle: Send {
-    /// Works on the job, alone for so long.
+    /// Calls `work` with the job, which nobody else uses meanwhile.
     fn with<R>(&mut self, work: impl FnOnce(&mut Job) -> R) -> R;
 
-    /// The next I/O of those that this worker claimed; `None` when the job has to be asked.
+    /// The next of the I/Os that this worker has claimed; `None` when the job has to be asked.
     #[inline(always)]
     fn claimed(&mut self) -> Option<Next> {
         None
@@ -26,13 +26,13 @@ impl JobHandle for Job {
     }
 }
 
-/// A job that several threads share. They take its I/Os one by one in its order, under a lock; random reads a handful at a time,
-/// so that the lock is not paid for each.
+/// A job that several threads share. They take its I/Os one by one in its order, under a lock; random reads are taken several at a time, so that the
+/// lock is not paid for each.
 pub(crate) struct SharedJob {
     job: Arc<Mutex<Job>>,
     /// Threads that share it.
     threads: usize,
-    /// The last one first.
+    /// The I/Os that this thread has claimed, the last one first.
     claimed: Vec<Next>,
 }
 

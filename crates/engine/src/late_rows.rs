@@ -1,11 +1,11 @@
-//! Rows that are late because the kernel holds a worker: what can be said of their intervals until then.
+//! Rows that are late because the kernel holds a worker: what can be reported about their intervals until then.
 //!
 //! A thread in a plain call reads the clock only when the call returns. Until then it owns its buffer, and no row can be given for an
 //! interval that it may have counted in. The board still says how many I/Os have ended and are in flight.
 
 use crate::pace::Pace;
 
-/// The time that a row may be late before anything is told in its place, nanoseconds: workers of a queue come by every 0.1 s.
+/// Time that a row may be late before a report takes its place, nanoseconds: workers with a queue are back every 0.1 s.
 const LATE_NS: u64 = 500_000_000;
 
 /// Intervals that are over and have no rows.
@@ -18,13 +18,13 @@ pub(crate) struct LateIntervals {
     pub bytes: u64,
 }
 
-/// Watches for rows that do not come.
+/// Watches for late rows.
 #[derive(Debug)]
 pub(crate) struct LateRows {
     pace: Pace,
-    /// The first interval of which nothing was told.
+    /// The first interval that nothing was reported about.
     next: u64,
-    /// I/Os and bytes that had ended when the one before it was told of.
+    /// I/Os and bytes that had ended when the interval before it was reported.
     done: (u64, u64),
 }
 
@@ -33,7 +33,8 @@ impl LateRows {
         Self { pace, next: 0, done: (0, 0) }
     }
 
-    /// Returns what to tell at `now_ns`, when all rows before interval `rows` are out, and so many I/Os and bytes have ended.
+    /// Returns the intervals to report at `now_ns`, when the rows of all intervals before number `rows` are out; `done` are all I/Os and bytes so
+    /// far.
     pub(crate) fn look(
         &mut self,
         now_ns: u64,
@@ -84,7 +85,7 @@ mod tests {
         let late = LateIntervals { span_ns: (102 * S, 103 * S), ios: 10, bytes: 100 };
         assert_eq!(late_rows.look(103 * S + S / 2, 2, (60, 600)), Some(late));
         assert_eq!(late_rows.look(103 * S + S * 3 / 4, 2, (60, 600)), None);
-        // A look that comes late tells of all that has passed.
+        // A call that comes late covers all intervals that have passed.
         let late = LateIntervals { span_ns: (103 * S, 106 * S), ios: 0, bytes: 0 };
         assert_eq!(late_rows.look(106 * S + S / 2, 2, (60, 600)), Some(late));
         // The rows are there, and then one is missing again.

@@ -2,7 +2,7 @@
 //!
 //! One worker per job drives one io_uring at an exact depth: it fills buffers, stamps, submits and waits in
 //! one call, stamps again and reaps. A second backend runs the same operations and content in virtual time.
-//! What a layer is, the engine does not know: it gets a path, a [`workload::LoadSpec`] and a seed.
+//! The engine knows nothing about storage layers: it gets a path, a [`workload::LoadSpec`] and a seed.
 
 mod asked_rate;
 mod backend;
@@ -58,11 +58,11 @@ pub use written_map::{WrittenMap, WrittenSince};
 
 use results::model::LoadSummary;
 
-/// Runs `load` to its end and gives what it did; tells rows and notices to `on` meanwhile.
+/// Runs `load` to its end and returns its summary; passes rows and notices to `on` meanwhile.
 ///
-/// An interrupt is no error: what was measured until then is in the summary (`ended_by: "interrupted"`). Nor are
-/// failed I/Os: they are counted, and a target that gives nothing else ends the load (`ended_by: "errors"`).
-/// Fails when the target cannot be used, the load does not fit it, or the machine lacks what is needed.
+/// An interrupt is no error: what was measured until then is in the summary (`ended_by: "interrupted"`). Failed I/Os are no error either: they are
+/// counted, and a target that gives nothing but errors ends the load (`ended_by: "errors"`). Fails when the target cannot be used, the load does not
+/// fit it, or the machine lacks what is needed.
 pub fn run(
     load: &Load,
     context: &Context,
@@ -83,7 +83,7 @@ pub fn run(
         &job::content,
     )?;
     tracing::debug!(ended_by = %summary.ended_by, "the load has ended");
-    // What was found out only at the end is told as well as what came up meanwhile.
+    // Notices that were found only at the end have not been reported yet.
     let late = summary.notices.iter().filter(|text| !on_block.contains(text));
     late.for_each(|text| on(Event::Notice(text.clone())));
     Ok(summary)
@@ -107,7 +107,7 @@ fn run_with(
     {
         pass.choice = Driver::named(&summary.engine.backend)
             .map(|driver| Choice::given(driver, &summary.engine.chosen));
-        // Its I/Os are not the load's: they stand in no row.
+        // The I/Os of this pass are not the load's: they are in no row.
         let of_pass = |text: String| format!("Pass after the load: {text}");
         on(Event::ReadingBack(0.0));
         let notices = &mut |event| match event {
@@ -129,7 +129,7 @@ fn run_with(
                 summary.notices.extend(notices.into_iter().map(of_pass));
                 lacks.into_iter().map(of_pass).for_each(|text| summary.lacks(text));
             }
-            // What was measured before stands.
+            // What the load measured before stays valid.
             Err(error) => summary
                 .lacks(of_pass(format!("it could not be run: {}", sys::causes::chain(&error)))),
         }
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
     use crate::job::Fill;
 
-    /// Gives each content to two ids that follow each other: what asks for no duplicates writes one in two.
+    /// Gives each content to two consecutive ids: a load that asks for no duplicates then writes every second block as one.
     struct Broken {
         content: content::Source,
         block: [u8; content::BLOCK],

@@ -1,4 +1,4 @@
-//! A load that is to be run, its targets, and the things it shares with the rest of the program.
+//! A load that is to be run, its targets, and what it shares with the rest of the program.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,13 +15,13 @@ use crate::record::Recording;
 use crate::verify::Options;
 use crate::written_map::WrittenMap;
 
-/// One load: what to do, from which seed, to which target.
+/// One load: its operations, its seed and its targets.
 #[derive(Debug, Clone)]
 pub struct Load {
-    /// Operations, pattern, depth, content, when to stop.
+    /// Operations, pattern, depth, content and the condition that ends it.
     pub spec: LoadSpec,
-    /// Everything random comes from it. Stages of one cell need seeds of their own: with the same seed a later
-    /// one would write the content of an earlier one again.
+    /// The source of everything random. Each stage of a cell needs a seed of its own: with the same seed a later stage would write the content of an
+    /// earlier one again.
     pub seed: Seed,
     /// The targets of the I/O: one or more of the same kind.
     pub targets: Vec<Aim>,
@@ -31,8 +31,8 @@ pub struct Load {
     pub may_create: Option<Bytes>,
     /// The records that are kept beyond counts and latencies.
     pub recording: Recording,
-    /// The way to drive the target, when it was chosen before (once for all variants of an experiment). Otherwise the load's own `backend` says it,
-    /// or a probe where that is `auto`.
+    /// The driver, when it was chosen before (once for all variants of an experiment). Otherwise the load's own `backend` decides, or a probe where
+    /// that is `auto`.
     pub choice: Option<Choice>,
     /// Options of its verification, beyond what the spec says.
     pub verification: Options,
@@ -53,7 +53,7 @@ impl Load {
         }
     }
 
-    /// The seed of what goes to the target of that place: targets get contents and places of their own.
+    /// The seed for one target: each target gets contents and addresses of its own.
     pub(crate) fn seed_of(&self, target: usize) -> Seed {
         if target == 0 { self.seed } else { self.seed.derive(&format!("target {target}")) }
     }
@@ -64,7 +64,7 @@ impl Load {
 pub struct Aim {
     /// The target.
     pub target: TargetSpec,
-    /// Its part of the load's I/Os, in relation to the other targets'.
+    /// Share of the load's I/Os that goes to it, relative to those of the other targets.
     pub share: Percent,
 }
 
@@ -73,14 +73,14 @@ pub struct Aim {
 pub enum TargetSpec {
     /// A block device or a file, by its name.
     Path(PathBuf),
-    /// A block device or a file by another way than its name: past what the name may lead to by now, such as through a descriptor
+    /// A block device or a file opened by a path other than its name, because the name may lead elsewhere by now: for example a descriptor
     /// (`/proc/self/fd/5`) that the caller holds as long as the load goes on.
     Through {
         /// The name, for results and messages.
         name: PathBuf,
         /// The path that is opened.
         way: PathBuf,
-        /// The device, or the file system of the file, that it has to be, where that is known: nothing else is read or written.
+        /// Identity that the device, or the file system of the file, must have, where it is known: nothing else is read or written.
         meant: Option<Meant>,
     },
     /// Nothing at all: I/Os end inside the process as soon as they are submitted.
@@ -93,12 +93,12 @@ pub enum TargetSpec {
 }
 
 impl TargetSpec {
-    /// This target alone.
+    /// Returns this target as the only one of a load.
     pub fn alone(self) -> Vec<Aim> {
         vec![Aim { target: self, share: Percent(100.0) }]
     }
 
-    /// The name and the way of a block device or a file.
+    /// The name of a block device or a file, and the path by which it is opened.
     pub fn path(&self) -> Option<(&Path, &Path)> {
         match self {
             Self::Path(path) => Some((path, path)),
@@ -107,7 +107,7 @@ impl TargetSpec {
         }
     }
 
-    /// The thing that it has to lead to, where that is known.
+    /// The identity that it must have, where it is known.
     pub(crate) fn meant(&self) -> Option<Meant> {
         if let Self::Through { meant, .. } = self { *meant } else { None }
     }
@@ -137,13 +137,13 @@ pub struct SimModel {
     pub channels: u32,
     /// Half-width of the uniform spread of service times, as a share of the mean (0 to 1).
     pub jitter: f64,
-    /// The map that keeps which blocks were written, when somebody wants to know.
+    /// The map in which written blocks are marked, where a caller asks for it.
     #[serde(skip)]
     pub surface: Option<WrittenMap>,
 }
 
 impl Default for SimModel {
-    /// 1 GiB, 80 µs reads, 100 µs writes, 1 µs a block, 8 at once, ±20 %.
+    /// 1 GiB, 80 µs per read, 100 µs per write, 1 µs per block, 8 I/Os at once, ±20 %.
     fn default() -> Self {
         Self {
             bytes: Bytes(Bytes::GIB),
@@ -157,15 +157,15 @@ impl Default for SimModel {
     }
 }
 
-/// CPU time of threads that are not the load's, as (user, kernel), growing.
+/// A function that returns the CPU time so far of threads that are not the load's, as (user, kernel).
 pub type ForeignCpu<'a> = &'a (dyn Fn() -> (Duration, Duration) + Sync);
 
-/// The context of a load, which it shares with the rest of the program: clock, wish to stop, CPU time of samplers.
+/// The context of a load, which it shares with the rest of the program: clock, interrupt, CPU time of samplers.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// The run's clock: real for a path, simulated for a model.
     pub clock: &'a Clock,
-    /// The wish to stop.
+    /// The user's request to stop, if any.
     pub interrupt: &'a Interrupt,
     /// CPU time of sampler threads, to be left out of the load's.
     pub foreign_cpu: Option<ForeignCpu<'a>>,

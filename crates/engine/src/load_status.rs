@@ -4,16 +4,16 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use results::model::Population;
 
-/// Why a load ends before its duration, bytes or passes are reached.
+/// The reason why a load ends before its duration, bytes or passes are reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StopReason {
-    /// Not at all.
+    /// No reason: the load goes on.
     None,
-    /// The user wished it.
+    /// The user interrupted it.
     Interrupted,
     /// The target gives nothing but errors, or a worker cannot go on.
     Errors,
-    /// The figures have settled, which is what the load waited for.
+    /// The figures have settled, and the load was to run until then.
     Steady,
     /// More I/Os failed than the load allows.
     MaxErrors,
@@ -29,18 +29,18 @@ pub(crate) struct WorkerProgress {
     pub bytes: AtomicU64,
     /// I/Os in flight.
     pub in_flight: AtomicU64,
-    /// The operations on a tree among those that ended that CPU time is told for each of.
+    /// Ended operations on a tree that count in CPU time per operation: all except syncs.
     pub costly: AtomicU64,
-    /// Files of its part of a tree, and their bytes, at the end of an interval.
+    /// Files in its part of a tree, and their bytes, at the end of an interval.
     pub tree: (AtomicU64, AtomicU64),
 }
 
-/// Start, halt, and what every worker has done so far.
+/// Start and stop signals, and the progress of every worker.
 #[derive(Debug)]
 pub(crate) struct LoadStatus {
     start: AtomicU64,
     halt: AtomicU8,
-    /// I/Os that failed, and how many may.
+    /// I/Os that failed, and the number that is tolerated.
     failed: AtomicU64,
     most_failed: u64,
     pub gauges: Box<[WorkerProgress]>,
@@ -49,7 +49,7 @@ pub(crate) struct LoadStatus {
 const NOT_YET: u64 = u64::MAX;
 
 impl LoadStatus {
-    /// A board for so many workers, whose load ends when more than `most_failed` I/Os have failed.
+    /// The status of so many workers, whose load ends when more than `most_failed` I/Os have failed.
     pub(crate) fn new(workers: usize, most_failed: Option<u64>) -> Self {
         let gauges = (0..workers).map(|_| WorkerProgress::default()).collect();
         Self {
@@ -61,7 +61,7 @@ impl LoadStatus {
         }
     }
 
-    /// Lets all workers begin; `at_ns` is the common start. They are to be unparked after this.
+    /// Lets all workers begin; `at_ns` is the common start. The caller unparks them afterwards.
     pub(crate) fn begin(&self, at_ns: u64) {
         self.start.store(at_ns, Ordering::Release);
     }
@@ -79,7 +79,7 @@ impl LoadStatus {
         }
     }
 
-    /// Asks all workers to end; the first reason stays.
+    /// Asks all workers to end; the first reason given counts.
     pub(crate) fn halt(&self, why: StopReason) {
         let _ = self.halt.compare_exchange(0, why as u8, Ordering::AcqRel, Ordering::Relaxed);
     }
@@ -113,12 +113,12 @@ impl LoadStatus {
         self.gauges.iter().map(|g| g.bytes.load(Ordering::Relaxed)).sum()
     }
 
-    /// Operations on a tree that CPU time is told for each of, over all workers.
+    /// Operations on a tree that count in CPU time per operation, over all workers.
     pub(crate) fn costly(&self) -> u64 {
         self.gauges.iter().map(|g| g.costly.load(Ordering::Relaxed)).sum()
     }
 
-    /// The tree of all workers.
+    /// Files and bytes in the trees of all workers together.
     pub(crate) fn population(&self) -> Population {
         let sum = |of: fn(&WorkerProgress) -> &AtomicU64| {
             self.gauges.iter().map(|g| of(g).load(Ordering::Relaxed)).sum()

@@ -1,4 +1,4 @@
-//! Memory that is all zero, and taken from the machine where it is first written.
+//! Zeroed memory, which takes pages from the machine only where it is written.
 
 use std::alloc::{Layout, alloc_zeroed};
 use std::ops::Deref;
@@ -6,14 +6,14 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 
-/// An atomic number that may start as zero bytes.
+/// An atomic number for which zero bytes are a valid value.
 pub(crate) trait Zeroable {}
 impl Zeroable for AtomicU8 {}
 impl Zeroable for AtomicU16 {}
 impl Zeroable for AtomicU32 {}
 impl Zeroable for AtomicU64 {}
 
-/// So many numbers, all 0; `None` when there is not so much memory.
+/// Returns `count` numbers, all 0; `None` when there is not enough memory.
 pub(crate) fn zeroed<T: Zeroable>(count: u64) -> Option<Box<[T]>> {
     let count = usize::try_from(count).ok()?;
     let layout = Layout::array::<T>(count).ok()?;
@@ -58,7 +58,7 @@ impl<T> Deref for SharedSlice<T> {
 
     #[inline]
     fn deref(&self) -> &[T] {
-        // SAFETY: they are the owner's, who is kept, never moves them and hands out no other references.
+        // SAFETY: they belong to the owner, which is kept alive, never moves them and hands out no other references.
         unsafe { self.numbers.as_ref() }
     }
 }

@@ -12,7 +12,7 @@ pub(crate) fn usage(context: &Context) -> (Cpu, Cpu) {
     (sys::usage::process(), context.foreign_cpu.map_or_else(Default::default, |cpu| cpu()))
 }
 
-/// Returns what was used between two readings.
+/// Returns the CPU time between two readings.
 pub(crate) fn since(now: Cpu, then: Cpu) -> Cpu {
     (now.0.saturating_sub(then.0), now.1.saturating_sub(then.1))
 }
@@ -22,7 +22,7 @@ pub(crate) fn since(now: Cpu, then: Cpu) -> Cpu {
 pub(crate) struct Meter<'a> {
     context: &'a Context<'a>,
     last: (Cpu, Cpu),
-    /// I/Os that had ended then.
+    /// I/Os that had ended at the last call.
     ended: u64,
 }
 
@@ -31,7 +31,7 @@ impl<'a> Meter<'a> {
         Self { context, last: usage(context), ended: 0 }
     }
 
-    /// Microseconds for each I/O that ended since the last call, when `ended` have in all; `None` when there was none.
+    /// CPU time in microseconds per I/O that ended since the last call, where `ended` is the total so far; `None` when none did.
     pub(crate) fn per_io_us(&mut self, ended: u64) -> Option<f64> {
         let ios = ended.saturating_sub(self.ended);
         self.ended = ended;

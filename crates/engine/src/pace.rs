@@ -1,4 +1,4 @@
-//! When a load ends, and which interval a moment belongs to.
+//! The end of a load, and the intervals that moments belong to.
 
 /// The times of a load, in nanoseconds since the clock's epoch or as durations.
 #[derive(Debug, Clone, Copy)]
@@ -10,19 +10,19 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Returns when nothing more is to be submitted.
+    /// Returns the time after which nothing more is submitted.
     pub(crate) fn deadline_ns(&self) -> u64 {
         self.duration_ns.map_or(u64::MAX, |d| self.start_ns.saturating_add(d))
     }
 
-    /// The interval that `now_ns` is in. What ends after the deadline counts for the last interval: a row of the few
-    /// I/Os that were in flight then would say nothing.
+    /// The interval that `now_ns` is in. I/Os that end after the deadline count for the last interval: a row of only the few that were in flight then
+    /// would be meaningless.
     pub(crate) fn interval(&self, now_ns: u64) -> u64 {
         let interval = now_ns.saturating_sub(self.start_ns) / self.interval_ns;
         interval.min(self.last().unwrap_or(u64::MAX))
     }
 
-    /// Returns when the interval after `interval` begins; never when it is the last.
+    /// Returns the time at which the interval after `interval` begins, or the largest number if `interval` is the last.
     pub(crate) fn edge_ns(&self, interval: u64) -> u64 {
         if self.last().is_some_and(|last| interval >= last) {
             return u64::MAX;
@@ -30,7 +30,7 @@ impl Pace {
         self.start_ns.saturating_add((interval + 1).saturating_mul(self.interval_ns))
     }
 
-    /// Start and end of an interval of a load that ended at `end_ns`, or that runs (`None`).
+    /// Start and end of an interval of a load that ended at `end_ns`, or that is still running (`None`).
     pub(crate) fn span_ns(&self, interval: u64, end_ns: Option<u64>) -> (u64, u64) {
         let start = self.start_ns + interval * self.interval_ns;
         let edge = self.edge_ns(interval);

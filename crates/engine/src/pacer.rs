@@ -1,17 +1,17 @@
-//! When the next I/O of a job may start: arrivals of an open loop, the cap of a token bucket ([`Limiter`]), pauses.
+//! The time at which the next I/O of a job may start: arrivals of an open loop, the cap of a token bucket ([`Limiter`]), pauses.
 
 use workload::{Arrivals, Limiter, ThinkTimes};
 
 use crate::load::Load;
 
-/// Holds a job back: arrivals, caps and pauses. Times are nanoseconds of the load's clock.
+/// Delays a job's I/Os for arrivals, caps and pauses. Times are nanoseconds of the load's clock.
 pub(crate) struct Pacer {
     start_ns: u64,
     arrivals: Option<Arrivals>,
     limiter: Option<Limiter>,
     pauses: Option<ThinkTimes>,
     paused_until_ns: u64,
-    /// Tells whether there is anything at all.
+    /// Tells whether a cap or pauses can hold I/Os back.
     shut: bool,
 }
 
@@ -29,12 +29,12 @@ impl Pacer {
         }
     }
 
-    /// The load begins.
+    /// Notes that the load begins.
     pub(crate) fn begin(&mut self, start_ns: u64) {
         self.start_ns = start_ns;
     }
 
-    /// Returns when the next I/O may start, if that is after `now_ns`.
+    /// Returns the time at which the next I/O may start, if that is after `now_ns`.
     #[inline]
     pub(crate) fn not_before(&self, now_ns: u64) -> Option<u64> {
         if !self.shut {
@@ -44,7 +44,8 @@ impl Pacer {
         Some(paid_ns.max(self.paused_until_ns)).filter(|&at_ns| at_ns > now_ns)
     }
 
-    /// An I/O of `length` bytes goes through at `now_ns`; when it is meant to start, or 0 when that is whenever it is submitted.
+    /// Counts an I/O of `length` bytes that is taken at `now_ns`; returns the time at which it is meant to start, or 0 where it may start whenever it
+    /// is submitted.
     #[inline(always)]
     pub(crate) fn pass(&mut self, now_ns: u64, length: u32) -> u64 {
         if !self.shut && self.arrivals.is_none() {
@@ -60,15 +61,16 @@ impl Pacer {
         self.arrivals.as_mut().map_or(0, |a| self.start_ns + a.take(length))
     }
 
-    /// Tells whether [`Pacer::ended`] is to be called.
+    /// Tells whether [`Pacer::ended`] has to be called.
     pub(crate) fn counts_ends(&self) -> bool {
         self.pauses.is_some()
     }
 
-    /// An I/O has ended.
+    /// Notes that an I/O has ended.
     pub(crate) fn ended(&mut self, now_ns: u64) {
         if let Some(pause) = self.pauses.as_mut().and_then(ThinkTimes::after_io) {
-            // I/Os that were in flight may end in a pause and earn the next one: that comes after it, or a deep queue would pause seldom.
+            // I/Os that were in flight may end during a pause and cause the next one. That pause is added after the current one, since otherwise a
+            // deep queue would rarely pause.
             self.paused_until_ns = self.paused_until_ns.max(now_ns).saturating_add(pause.0);
         }
     }

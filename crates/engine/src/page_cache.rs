@@ -1,7 +1,7 @@
-//! The page cache between a load and its targets: what it alone holds is brought to them, and then dropped.
+//! The page cache between a load and its targets: its dirty pages are written to the targets, and then dropped.
 //!
-//! A write through the page cache ends before its target has seen it, and a read of it afterwards gives what stands in memory. Only
-//! `fsync` tells what became of it, and only a read without these pages shows what the target holds.
+//! A write through the page cache ends before its target has seen it, and a read of it afterwards returns what is in memory. Only `fsync` reports
+//! whether the data reached the target, and only a read without these pages shows what the target holds.
 
 use std::io;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -14,9 +14,9 @@ use units::show::grouped;
 use crate::backend::Files;
 use crate::load::Load;
 
-/// The time between two looks at the interrupt.
+/// Time between two checks for an interrupt.
 const LOOK: Duration = Duration::from_millis(100);
-/// The time that is given after an interrupt.
+/// Time that the flushes still get after an interrupt.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// The fate of pages once they are on the targets.
@@ -28,8 +28,8 @@ pub(crate) enum Then {
     Drop,
 }
 
-/// Brings what the page cache and the targets' own caches hold of `files` to stable storage. Returns a sentence for each of them, named
-/// by `names`, where that failed or was interrupted.
+/// Writes what the page cache and the targets' own caches hold of `files` to stable storage. Returns a sentence for each target, named by `names`,
+/// whose flush failed or was interrupted.
 pub(crate) fn bring_down(
     files: &Files,
     names: &[String],
@@ -41,7 +41,7 @@ pub(crate) fn bring_down(
         Err(error) => return vec![sys::causes::chain(&error)],
     };
     let (sender, answers) = channel();
-    // What the kernel holds up for ever would hold up the program, too.
+    // In a thread of its own: a flush that hangs in the kernel must not hang the program.
     let work = move || {
         for (file, result) in copy.flushed() {
             if then == Then::Drop {
@@ -74,7 +74,7 @@ pub(crate) fn bring_down(
     failed
 }
 
-/// Returns the sentence for a flush that failed; `None` where the target knows no such thing.
+/// Returns the sentence for a flush that failed; `None` where the target does not support flushes.
 fn lost(name: &str, error: &io::Error) -> Option<String> {
     let unknown = matches!(error.raw_os_error(), Some(libc::EINVAL | libc::EOPNOTSUPP));
     (!unknown).then(|| {
@@ -84,8 +84,8 @@ fn lost(name: &str, error: &io::Error) -> Option<String> {
     })
 }
 
-/// Returns the sentence for flushes of the load itself that failed, where its writes rest on them: those through the page cache, and
-/// all that are verified. The kernel tells each loss once, so that no later flush does.
+/// Returns the sentence for failed flushes of the load itself, where its writes depend on them: writes through the page cache, and all that are
+/// verified. The kernel reports each loss only once, so that a later flush would not show it.
 pub(crate) fn own_flushes(load: &Load, direct: bool, summary: &LoadSummary) -> Option<String> {
     let errors = summary.operations.get("flush").map(|flush| &flush.errors)?;
     let failed: u64 = errors.values().sum();

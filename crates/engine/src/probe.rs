@@ -1,24 +1,23 @@
 //! `auto`: chooses how a target is driven by a short probe that only reads.
 //!
-//! It asks two things. Does the target accept I/O without blocking (`RWF_NOWAIT`)? If not, io_uring passes each I/O to a kernel worker
-//! thread, which costs more than a plain call. And how many reads per second does each way reach at the depth asked for, for how much CPU
-//! time of the process, kernel workers included? Each way runs two bursts, in the order A B C C B A; the higher rate and the lower cost
-//! count. CPU time weighs in because a busy machine disturbs it least: many threads take CPU from their neighbours and only look faster.
+//! It answers two questions. Does the target accept I/O without blocking (`RWF_NOWAIT`)? If not, io_uring passes each I/O to a kernel worker thread,
+//! which costs more than a plain call. And how many reads per second does each driver reach at the depth asked for, and for how much CPU time of the
+//! process, kernel workers included? Each driver runs two bursts, in the order A B C C B A; the higher rate and the lower cost count. CPU time is
+//! taken into account because a busy machine disturbs it least: many threads only look faster because they take CPU time from other programs.
 //!
-//! * At depth 1: plain calls, which are one call where a queue needs two, unless the queue was faster beyond noise in both of its
-//!   bursts than they were in any. Who waits for each I/O is woken on this CPU or on another, as the kernel's scheduler
-//!   likes, and reads three times as fast in one case as in the other: of two bursts either way may have the luck.
-//! * At more, and the target blocks: of the ways that cost about as little as the cheapest ([`rule::NOISE`]; one that is slower than
-//!   half the fastest is none) those that are about as fast as the fastest of them, and of these the cheapest. libaio is tried
-//!   too, past the page cache: it submits without a worker thread, and one thread then does for all I/Os.
-//! * At more, and it does not: io_uring, unless plain calls are far faster ([`rule::FAR`]) in both of their bursts and cost no
-//!   more CPU. Many threads that were fast once need not stay so: on CPUs that others want they wait for each other.
+//! * At depth 1: plain calls, since they need one system call where a queue needs two; a queue only if both of its bursts were faster, beyond noise,
+//!   than any burst of plain calls. At this depth the result depends on the CPU on which the scheduler wakes the thread that waits for each I/O:
+//!   reads may be three times as fast in one case as in the other, and two bursts of one driver may both be lucky.
+//! * At greater depth on a target that blocks: candidates are the drivers that cost about as little as the cheapest ([`rule::NOISE`]) and reach at
+//!   least half the rate of the fastest. Among those that are about as fast as the fastest candidate, the cheapest wins. libaio is tried too, past
+//!   the page cache: it submits without a worker thread, so that one thread is enough for all I/Os.
+//! * At greater depth on a target that does not block: io_uring, unless plain calls are far faster ([`rule::FAR`]) in both of their bursts and cost
+//!   no more CPU. Many threads that were fast once need not stay so: on CPUs that are used by others, too, they wait for each other.
 //!
 //! Where the kernel gives no io_uring, libaio takes its place; also where io_uring may write to the wrong place (on FUSE).
 //!
-//! Nothing is probed where reads would not show what will be done: for loads that write, and where parts of a file were never
-//! written. Such reads end in memory; a device is never asked. What is known without them decides then
-//! ([`rule::unprobed`]).
+//! Nothing is probed where reads would not show how the load itself will behave: for loads that write, and where parts of a file were never written,
+//! since such reads end in memory and never reach a device. The choice then rests on what is known without a probe ([`rule::unprobed`]).
 
 mod rule;
 
@@ -41,23 +40,23 @@ use crate::verify::Session;
 
 /// Length of one burst of reads.
 const BURST: Nanos = Nanos(60_000_000);
-/// More threads than this are not tried.
+/// Most threads that plain calls are tried with.
 const MOST_THREADS: u64 = 1_024;
 
-/// Chooses how `spec` is driven on `targets`: what it asks for, or for `auto` what a probe finds that only reads. Nothing is
-/// written and nothing made. All variants of one experiment should share one choice ([`Load::choice`]).
+/// Chooses how `spec` is driven on `targets`: as it asks, or for `auto` by a probe. The probe only reads; nothing is written or created. All variants
+/// of one experiment should share one choice ([`Load::choice`]).
 ///
 /// Fails when a target cannot be opened or read.
 pub fn probe(targets: &[Aim], spec: &LoadSpec, context: &Context) -> Result<Choice, EngineError> {
     choice(targets, spec, || measure(targets, spec, context))
 }
 
-/// Loads that are to be driven alike, and what is known of their targets before any of these is there.
+/// Loads that are to be driven alike, and what is known about their targets before any of these exists.
 #[derive(Debug, Clone, Default)]
 pub struct Alike<'a> {
     /// The loads.
     pub specs: Vec<&'a LoadSpec>,
-    /// Some target of theirs refuses to be used without blocking.
+    /// Tells whether some target of theirs cannot be used without blocking.
     pub blocks: bool,
 }
 
@@ -78,7 +77,7 @@ pub fn untimed(load: &Load, alike: &Alike) -> Result<Choice, EngineError> {
     })
 }
 
-/// The choice that needs no look at the targets, or what `auto` says.
+/// The choice where the targets need not be looked at; otherwise the result of `auto`.
 fn choice(
     targets: &[Aim],
     spec: &LoadSpec,
@@ -98,7 +97,7 @@ fn choice(
     }
 }
 
-/// The choice for loads that share a driver where reads would show nothing, for the reason `why`. `known`: one of the loads is known to
+/// The choice for loads that share a driver where reads would show nothing, for the reason `why`. `known` tells whether one of the loads is known to
 /// block.
 fn by_nature(nature: &TargetTraits, (specs, known): (&[&LoadSpec], bool), why: &str) -> Choice {
     let deepest = specs.iter().map(|spec| spec.depth_ios()).max();
@@ -127,7 +126,7 @@ fn measure(targets: &[Aim], spec: &LoadSpec, context: &Context) -> Result<Choice
     let no_probe = match (spec.writes(), holes) {
         (true, _) => Some("the load writes, and a probe only reads"),
         (false, true) => {
-            Some("parts of what is read were never written, and no device is asked for those")
+            Some("parts of the range were never written, and reads of those reach no device")
         }
         (false, false) => None,
     };
@@ -139,16 +138,16 @@ fn measure(targets: &[Aim], spec: &LoadSpec, context: &Context) -> Result<Choice
     let ring = if ring_misplaces { None } else { burst(Driver::IoUring).ok() };
     let (queue, first) = match ring {
         Some(figure) => (Driver::IoUring, figure),
-        // Without io_uring there may still be the older queue.
+        // Without io_uring there may still be libaio, the older queue.
         None => (Driver::Libaio, burst(Driver::Libaio)?),
     };
     let mut ways = vec![Way::of(queue, first)];
     if threads <= MOST_THREADS {
         ways.push(Way::of(Driver::Sync, burst(Driver::Sync)?));
     }
-    // Through the page cache libaio is no queue: each call does its I/Os one after the other.
+    // Through the page cache libaio is no real queue: each call does its I/Os one after the other.
     if blocks && depth > 1 && spec.direct && queue == Driver::IoUring {
-        // The kernel may give none: then it is not a way.
+        // Where the kernel does not offer it, it is left out.
         ways.extend(burst(Driver::Libaio).ok().map(|figure| Way::of(Driver::Libaio, figure)));
     }
     if ways.len() == 1 {
@@ -162,7 +161,7 @@ fn measure(targets: &[Aim], spec: &LoadSpec, context: &Context) -> Result<Choice
     Ok(with_misplaced_note(ring_misplaces, choose(ways, blocks, depth)))
 }
 
-/// Adds to the choice's reason that io_uring was left out because it `misplaces` writes.
+/// Adds to the choice's reason that io_uring was left out, if it `misplaces` writes.
 fn with_misplaced_note(misplaces: bool, mut choice: Choice) -> Choice {
     if misplaces {
         choice
@@ -172,7 +171,7 @@ fn with_misplaced_note(misplaces: bool, mut choice: Choice) -> Choice {
     choice
 }
 
-/// Reads at random over the range of `spec`, at its depth, in its largest size.
+/// The load of a probe: reads at random over the range of `spec`, at its depth, in its largest size.
 fn reads(spec: &LoadSpec) -> LoadSpec {
     let size = spec.largest_io().0.max(4096);
     LoadSpec {
@@ -214,15 +213,15 @@ fn burst(
     })
 }
 
-/// Properties of all targets together that decide which ways to drive them are possible.
+/// Properties of all targets together that decide which drivers are possible.
 struct TargetTraits {
-    /// Some target refuses to be read without blocking.
+    /// Tells whether some target cannot be read without blocking.
     blocks: bool,
-    /// There are writes, and io_uring may put some of them in the wrong place ([`Target::ring_misplaces`]).
+    /// Tells whether the load writes and io_uring may put some of its writes in the wrong place ([`Target::ring_misplaces`]).
     ring_misplaces: bool,
-    /// The page cache is passed by everywhere.
+    /// Tells whether the page cache is bypassed on all targets.
     direct: bool,
-    /// Some file has parts in the load's range that were never written.
+    /// Tells whether some file has parts in the load's range that were never written.
     holes: bool,
 }
 

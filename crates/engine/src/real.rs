@@ -1,4 +1,4 @@
-//! The load on real targets: opens them, sets workers up, watches them, gathers what they did.
+//! The load on real targets: opens them, sets workers up, watches them, and sums up what they did.
 
 use std::io;
 use std::sync::Arc;
@@ -28,14 +28,14 @@ use crate::target::{Access, Target};
 use crate::verify::{self, Promises, Session};
 use crate::workers::{WorkerSetup, Workers};
 
-/// The targets of a load once they are open, with the facts found out about them.
+/// The open targets of a load, with the facts found out about them.
 struct OpenedTargets {
     files: Files,
     resolved: ResolvedLoad,
     alignments: Vec<u64>,
-    /// The facts about each that verification has to know.
+    /// The facts about each target that verification needs.
     verified: Vec<verify::TargetFacts>,
-    /// Tells whether the page cache is passed by everywhere.
+    /// Tells whether the page cache is bypassed on all of them.
     direct: bool,
     /// Names of the targets on which io_uring may write the rest of a short write to the wrong place.
     ring_misplaces: Vec<String>,
@@ -54,7 +54,7 @@ impl OpenedTargets {
                 continue;
             };
             facts.push((target.size, target.alignment));
-            // Holes in files read as zeros; a device that promises it does not say so.
+            // Holes in files read as zeros; a device does not report it even if its discarded blocks read as zeros.
             let promises = Promises { discard_zeroes: !target.block, fresh: target.fresh };
             let identity =
                 Identity::of(&target.file).map_err(|e| unidentified(&aim.target.name(), e))?;
@@ -82,7 +82,7 @@ impl OpenedTargets {
 }
 
 fn unidentified(target: &str, source: io::Error) -> EngineError {
-    let message = format!("{target} cannot be told from other targets");
+    let message = format!("The identity of {target} cannot be read");
     EngineError::new(ErrorKind::Target, message, "see the cause below").because(source)
 }
 
@@ -97,7 +97,7 @@ pub(crate) fn mixed() -> EngineError {
 /// Chooses how targets are driven, where that was not chosen before.
 pub(crate) type Choose<'a> = &'a dyn Fn(&[Aim], &LoadSpec, &Context) -> Result<Choice, EngineError>;
 
-/// Runs `load` on devices and files, or on none, driven as was chosen before, or as `choose` finds now.
+/// Runs `load` on devices and files, or on none, with the driver that was chosen before or that `choose` finds now.
 pub(crate) fn run(
     load: &Load,
     context: &Context,
@@ -116,7 +116,7 @@ pub(crate) fn run(
     };
     let stamps = Stamps::of(context.clock);
     let files = Arc::new(files);
-    // What a check reads has to come from the target.
+    // The reads that are checked have to come from the target itself.
     let not_flushed = match verify::checks(&load.spec) {
         true => page_cache::bring_down(&files, &resolved.targets, Then::Drop, context.interrupt),
         false => Vec::new(),
@@ -147,7 +147,7 @@ pub(crate) fn run(
         notices.extend(in_turn(load.spec.depth_ios()));
     }
     notices.iter().for_each(|n| on(Event::Notice(n.clone())));
-    // Whoever hears of it may take time over it, which is not the load's.
+    // A receiver may take time over this event, which must not count as the load's.
     on(Event::Started(Started { target: resolved.bytes(), backend: driver.name().into(), direct }));
     let used = usage(context);
     let begin_ns = stamps.now_ns();
@@ -176,8 +176,8 @@ pub(crate) fn run(
     over.sum_up(&ended, notices, on)
 }
 
-/// The notice on a depth that libaio does not keep: what goes through the page cache it does while it is submitted (`aio_read` and
-/// `aio_write` of the kernel).
+/// The notice that libaio does not keep the depth: it does I/Os through the page cache while they are submitted (`aio_read` and `aio_write` of the
+/// kernel).
 fn in_turn(depth: u32) -> Option<String> {
     (depth > 1).then(|| {
         format!(
@@ -186,7 +186,7 @@ fn in_turn(depth: u32) -> Option<String> {
     })
 }
 
-/// A load that has ended, and is to be summed up.
+/// A load that has ended, before it is summed up.
 struct Over<'a> {
     setup: &'a WorkerSetup<'a>,
     workers: Workers,
@@ -195,7 +195,7 @@ struct Over<'a> {
     steady_detector: Option<SteadyDetector>,
     choice: Choice,
     direct: bool,
-    /// CPU time before it began.
+    /// CPU time when it began.
     used: (Cpu, Cpu),
     start_ns: u64,
     /// The flushes of its targets that failed, in sentences.
@@ -214,7 +214,7 @@ impl Over<'_> {
         let WorkerSetup { load, resolved, driver, context, stamps, .. } = *setup;
         let mut sum = Sum::of(ended);
         if ended.len() < workers.count() {
-            // Those that are still in the kernel have told no span: theirs lasts until now.
+            // Workers that are still in the kernel have reported no span; they count as busy until now.
             let first_ns = sum.span_ns.map_or(self.start_ns, |(first, _)| first);
             sum.span_ns = Some((first_ns, stamps.now_ns().max(first_ns)));
         }
@@ -232,7 +232,7 @@ impl Over<'_> {
             notices.push(notice);
         }
         let registered = driver == Driver::IoUring && workers.registered;
-        // What the target holds up would hold up the mark as well.
+        // A target that hangs would hang the marking of its files as well.
         let is_whole = ended.len() == workers.count() && sum.unfinished == 0;
         let stood_still_ns = workers.stood_still_ns.clone();
         let (census, census_cpu) = workers.join(ended.len(), sum.unfinished)?;
@@ -285,7 +285,8 @@ impl Over<'_> {
     }
 }
 
-/// Returns what was in flight: threads that have one I/O each cannot know how many others there were, so what was `seen` counts too.
+/// Returns the figures of I/Os in flight. Threads with one I/O each do not know how many others there were, so what the collecting thread has `seen`
+/// counts too.
 fn with_seen(figures: DepthFigures, jobs: usize, seen: u64) -> DepthFigures {
     DepthFigures { max: figures.max.max((seen / jobs as u64) as u32), ..figures }
 }
@@ -299,12 +300,12 @@ fn access(load: &Load) -> Access {
     }
 }
 
-/// Returns what to say of a file with parts in the load's range that nobody wrote.
+/// Returns the notice for a file with parts in the load's range that were never written.
 fn unwritten(path: &str) -> String {
     format!("{path} has parts that were never written: reads of them need no device")
 }
 
-/// Returns what to say when io_uring was asked for where it may write to the wrong place.
+/// Returns the notice for io_uring, when it was asked for, on a target where it may write to the wrong place.
 fn misplaced(path: &str) -> String {
     format!(
         "{path} is on FUSE: if its server takes less of a direct write than asked, the kernel's io_uring writes the rest to the wrong \
@@ -312,7 +313,7 @@ fn misplaced(path: &str) -> String {
     )
 }
 
-/// Returns what to say about I/Os that failed.
+/// Returns the notice for I/Os that failed.
 fn failures(failed: u64, halt: StopReason) -> Option<String> {
     let end = match halt {
         StopReason::Errors => "; the target gave nothing else, so the load was ended",

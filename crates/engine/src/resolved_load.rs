@@ -1,4 +1,4 @@
-//! The resolved load: a load on targets of known size, in numbers.
+//! The resolved load: a load on targets of known size, with all quantities as numbers.
 //!
 //! It is computed once from the [`Load`] and the sizes of its targets. The backends read depth, block size, times and amounts from
 //! it, and it makes the jobs, the sampling queues and the census, sized for what will be written.
@@ -31,7 +31,7 @@ pub(crate) struct ResolvedLoad {
     pub contents: Vec<Contents>,
     /// Targets as the user named them.
     pub targets: Vec<String>,
-    /// Names of the operations; the place is the operation's index.
+    /// Names of the operations, in the order of their indices.
     pub names: Vec<String>,
     pub stage: usize,
     pub jobs: usize,
@@ -42,7 +42,7 @@ pub(crate) struct ResolvedLoad {
     pub duration_ns: Option<u64>,
     /// Time at the start that is not measured, nanoseconds.
     pub ramp_ns: u64,
-    /// Least I/Os that are submitted together.
+    /// Smallest number of I/Os that are submitted together.
     pub batch: usize,
     pub writes: bool,
     /// I/Os and bytes of all jobs together; `None` when only time ends the load.
@@ -53,28 +53,28 @@ pub(crate) struct ResolvedLoad {
     whole: bool,
     /// Tells whether every write begins at the start of a content block.
     aligned: bool,
-    /// Tells whether the content's shares are of what the addresses hold (live scope), not of what is written.
+    /// Tells whether the content's shares describe what the addresses hold (live scope) rather than what is written.
     live: bool,
     /// Share of writes among I/Os, 0 to 1.
     write_share: f64,
-    /// Returns notices of ends of targets that no I/O reaches.
+    /// Notices about the ends of targets that no I/O reaches.
     pub tails: Vec<String>,
 }
 
-/// Returns a notice of the end of a target's range that no I/O reaches.
+/// Returns the notice about the end of a target's range that no I/O reaches.
 fn tail(spec: &LoadSpec, target: &str, range: &Range) -> Option<String> {
     let (tail, bytes) = (spec.unreached_tail(range), Bytes(range.bytes));
     let block = spec.largest_io();
     (tail > Bytes(0)).then(|| {
         format!(
-            "The last {} of {bytes} of {target} are never reached: that is no whole number of blocks of {}",
+            "The last {} of {bytes} of {target} are never reached: the range is no whole number of blocks of {}",
             exact(tail),
             exact(block)
         )
     })
 }
 
-/// Returns a size of which nothing is rounded away.
+/// Formats a size exactly, without rounding.
 fn exact(size: Bytes) -> String {
     match size.0.is_multiple_of(1024) {
         true => size.to_string(),
@@ -83,7 +83,7 @@ fn exact(size: Bytes) -> String {
 }
 
 impl ResolvedLoad {
-    /// `load` on targets with these sizes and I/O alignments, both in bytes.
+    /// Resolves `load` for targets with these sizes and I/O alignments, both in bytes.
     pub(crate) fn of(load: &Load, sizes: &[(Bytes, u64)]) -> Result<Self, EngineError> {
         let spec = &load.spec;
         let unfit = |object: &str, error: workload::WorkloadError| {
@@ -156,7 +156,7 @@ impl ResolvedLoad {
         Bytes(self.ranges.iter().map(|range| range.bytes).sum())
     }
 
-    /// By what the recorders split their counts.
+    /// The figures that the recorders keep apart.
     pub(crate) fn shape(&self, load: &Load) -> Shape {
         Shape {
             operations: self.names.len(),
@@ -180,14 +180,14 @@ impl ResolvedLoad {
         Some((amount.bytes as f64 / self.unit as f64 * self.write_share) as u64)
     }
 
-    /// Capacities of the queues between one job and the census. Where the amount is known there is room for every block to be
-    /// sized, so that the choice of these blocks does not depend on the speed of the census thread.
+    /// Capacities of the queues between one job and the census. Where the amount is known there is room for every block whose LZ4 size is measured,
+    /// so that the choice of these blocks does not depend on the speed of the census thread.
     pub(crate) fn capacities(&self) -> Capacities {
         let (known, jobs) = (self.content_blocks(), self.jobs.max(1));
         let blocks = known.map_or(usize::MAX, |blocks| (blocks as usize).max(1));
         let names = (QUEUED_NAMES / jobs).max(64);
         let few = (QUEUED_BYTES / self.unit / jobs).max(16 * reduce::BLOCK / self.unit).max(1);
-        // Twice the mean: jobs do not get equal parts of the sample.
+        // Twice the mean, since jobs do not get equal parts of the sample.
         let most = (2 * reduce::most_sized(self.unit) / jobs).max(few);
         let sized = if known.is_some() { most } else { few };
         Capacities {
@@ -228,7 +228,7 @@ impl ResolvedLoad {
         SharedSampling::new(planned, sizes, std::sync::Arc::new(self.addresses()))
     }
 
-    /// A census of what is written, and of what the addresses hold.
+    /// A census of the content that is written, and of the content that the addresses hold at the end.
     pub(crate) fn census(&self, common: &SharedSampling) -> reduce::Census {
         reduce::Census::of_blocks(self.unit, SAMPLE as usize)
             .and_live(common.addresses.clone(), self.ahead())
@@ -244,7 +244,8 @@ impl ResolvedLoad {
         words.map(|words| Addresses::over(words, self.jobs == 1)).unwrap_or_default()
     }
 
-    /// Addresses count content blocks over all targets: the first of each target, and how many there are.
+    /// Addresses are the content blocks of all targets, numbered together: returns the number of each target's first block, and the number of all
+    /// blocks.
     fn first_addresses(&self) -> (Vec<u64>, u64) {
         let mut next = 0;
         let first = |range: &Range| {

@@ -1,11 +1,11 @@
-//! Sampling what is written: the worker's side shows the census a sample of the blocks that go to the kernel.
+//! Sampling of written blocks, the worker's side: shows the census a sample of the blocks that go to the kernel.
 //!
-//! After a worker filled a block, while it is in the cache, it hashes sampled blocks to a [`Name`] and queues it for the census
-//! thread; of the few blocks whose LZ4 size is taken, and of the first blocks of the load, it queues a copy. Samples are picked by
-//! content and nested ([`reduce::picked`]): a full queue raises the shift, and the census keeps what passes the largest shift.
+//! After a worker has filled a block, while it is in the cache, it hashes sampled blocks to a [`Name`] and queues it for the census thread; of the
+//! few blocks whose LZ4 size is measured, and of the first blocks of the load, it queues a copy. Samples are chosen by content and nested
+//! ([`reduce::picked`]): a full queue raises the shift, and the census keeps what passes the largest shift.
 //!
-//! A block counts as written when it is handed to the kernel, also when the write fails; of several writes in flight to one
-//! address the one handed over last counts, though the target may keep another.
+//! A block counts as written when it is handed to the kernel, even if the write fails; of several writes in flight to one address the one handed over
+//! last counts, though the target may keep another.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,8 +15,8 @@ use reduce::{AddressState, Addresses, Census, Name, Place};
 
 use crate::spsc_queue::{self, Capacity, Receiver, Sender, Shift};
 
-/// Names that the census sees before the sample is cut to its planned size. A load repeats its first contents most, and a small sample may
-/// miss them all.
+/// Number of names that the census sees before the sample is cut to its planned size. A load repeats its first contents most often, and a small
+/// sample may miss them all.
 const BEGINNING: u64 = 8192;
 
 /// State that the samplers of all workers share.
@@ -26,7 +26,7 @@ pub(crate) struct SharedSampling {
     pub shift: Shift,
     /// The shift once the beginning has been seen.
     planned: u32,
-    /// Sampling shift, among these, of blocks whose size is taken.
+    /// Additional sampling shift of the blocks whose LZ4 size is measured: a sample among the named blocks.
     pub sizes: Shift,
     /// The content that each address of the targets holds; empty when that is not tracked.
     pub addresses: Arc<Addresses>,
@@ -35,7 +35,7 @@ pub(crate) struct SharedSampling {
 }
 
 impl SharedSampling {
-    /// The shift is 0 at first, and `planned` after the beginning.
+    /// Sampling with shift 0 at first, and `planned` after the beginning.
     pub(crate) fn new(planned: u32, sizes: Shift, addresses: Arc<Addresses>) -> Self {
         Self { shift: Shift::none(), planned, sizes, addresses, order: Arc::default() }
     }
@@ -44,7 +44,7 @@ impl SharedSampling {
 /// The first blocks of one worker, zero blocks left out.
 #[derive(Default)]
 struct Beginning {
-    /// Each with its place in the order of all workers.
+    /// The name of each block, with its place in the order of writing of all workers.
     names: Vec<(Name, u64)>,
     bytes: Vec<u8>,
     /// Position in the order of writing up to which no block of this worker is missing; `None`: none is missing.
@@ -55,13 +55,13 @@ struct Beginning {
 struct BeginningSender {
     kept: Option<Beginning>,
     capacity: usize,
-    /// Once it is above 0, blocks are missing: nothing more is collected.
+    /// The sampling shift; once it is above 0, blocks are missing and nothing more is collected.
     shift: Shift,
     to: Arc<OnceLock<Beginning>>,
 }
 
 impl BeginningSender {
-    /// Room for so many blocks of `unit` bytes, with its pages touched.
+    /// Reserves room for `capacity` blocks of `unit` bytes, with its pages touched.
     fn new(capacity: usize, unit: usize, shift: Shift, to: Arc<OnceLock<Beginning>>) -> Self {
         let (mut names, mut bytes) =
             (vec![(Name::of(&[1]), 1); capacity], vec![1; capacity * unit]);
@@ -88,7 +88,7 @@ impl BeginningSender {
     fn hand_over(&mut self) {
         let Some(mut kept) = self.kept.take() else { return };
         kept.whole_to = Some(kept.names.last().map_or(0, |(_, order)| order + 1));
-        // Only this one sets it.
+        // Only this sender sets it.
         let _ = self.to.set(kept);
     }
 }
@@ -103,9 +103,9 @@ impl Drop for BeginningSender {
     }
 }
 
-/// The worker's side.
+/// The worker's side of the sampling.
 pub(crate) struct BlockSampler {
-    /// Dropped before the queues: when these are closed, the beginning was sent.
+    /// Declared first, so that it is dropped before the queues: when these are closed, the beginning has been sent.
     beginning_sender: BeginningSender,
     names: Sender<(Name, Place)>,
     blocks: Sender<Name>,
@@ -117,7 +117,7 @@ pub(crate) struct BlockSampler {
     pub counts: Counts,
 }
 
-/// The census thread's side.
+/// The census thread's side of the sampling.
 pub(crate) struct SampleReceiver {
     names: Receiver<(Name, Place)>,
     blocks: Receiver<Name>,
@@ -201,8 +201,7 @@ impl BlockSampler {
         self.addresses.set(address, holds);
     }
 
-    /// Prefetches the state of an address that is about to be written, while its block is filled. A load would hold up the stores
-    /// of the block.
+    /// Prefetches the state of an address that is about to be written, while its block is filled. A plain load would delay the stores of the block.
     #[inline]
     pub(crate) fn expect(&self, address: u64) {
         if let Some(word) = self.addresses.word(address) {
@@ -210,7 +209,7 @@ impl BlockSampler {
         }
     }
 
-    /// These addresses are about to be discarded or zeroed.
+    /// Notes that these addresses are about to be discarded or zeroed.
     pub(crate) fn see_emptied(&mut self, addresses: Range<u64>) {
         self.addresses.empty(addresses);
     }
@@ -222,13 +221,13 @@ impl BlockSampler {
         let Self { beginning_sender, names, blocks, addresses, order, .. } = self;
         let mut at = 0;
         let named = names.put(&[], || {
-            // Before the census can see the name: it asks the map whether the block is still there.
+            // Set before the census can see the name, since the census asks the map whether the block is still there.
             addresses.set(address, AddressState::Sampled);
             at = order.fetch_add(1, Ordering::Relaxed);
             (name, Place { address, order: at })
         });
         if !named {
-            // Dropped: from now on no sample may hold this content, or its copies would be counted in part.
+            // The name was dropped: from now on no sample may hold this content, since its copies would be counted only in part.
             stricter(&names.shift, |shift| name.passes(shift));
         } else if name.is_sized(blocks.shift.get()) && !blocks.put(block, || name) {
             stricter(&blocks.shift, |shift| name.is_sized(shift));
@@ -240,7 +239,7 @@ impl BlockSampler {
     }
 }
 
-/// Raises the shift until the sample no longer contains what `has` tests.
+/// Raises the shift until the sample no longer contains the content, as told by `has`.
 #[cold]
 fn stricter(shift: &Shift, has: impl Fn(u32) -> bool) {
     let refused = (shift.get()..reduce::MAX_SHIFT).find(|&shift| !has(shift));
@@ -256,7 +255,7 @@ pub(crate) struct Found {
     pub much: bool,
 }
 
-/// A poll found little when at most one in this many places was in use.
+/// A poll found little when at most one in this many entries of a queue was in use.
 const LITTLE: usize = 16;
 
 /// Feeds the census from the queues, then brings its shifts and the samplers' to the same values.
@@ -297,7 +296,7 @@ fn begin(receivers: &mut [SampleReceiver], census: &mut Census) {
     let all =
         receivers.iter_mut().filter_map(|receiver| Arc::get_mut(&mut receiver.beginning)?.take());
     let all: Vec<Beginning> = all.collect();
-    // A worker that ended with room left misses nothing.
+    // A worker that ended with room left lacks no blocks.
     let whole_to = all.iter().filter_map(|one| one.whole_to).min().unwrap_or(u64::MAX);
     let blocks = all.iter().flat_map(|one| {
         let unit = one.bytes.len() / one.names.len().max(1);
@@ -337,7 +336,7 @@ mod tests {
         block
     }
 
-    /// Returns what comes through the queue of names.
+    /// Returns the entries of the queue of names.
     fn named(receiver: &mut SampleReceiver) -> Vec<(Name, Place)> {
         let mut seen = Vec::new();
         receiver.names.drain(|named, _| seen.push(named));
@@ -406,7 +405,7 @@ mod tests {
 
     #[test]
     fn what_a_load_repeats_most_at_its_beginning_is_known_however_strict_the_sample_is_to_be() {
-        // A tenth of all blocks is of ten contents of the beginning, which a sample of one in 64 has hardly ever.
+        // A tenth of all blocks comes from ten contents of the beginning, which a sample of one content in 64 almost always misses.
         let (written, beginning) = (30_000, 6000);
         let id = |n| if n < beginning && n % 2 == 0 { n / 2 % 10 } else { 1000 + n / 2 };
         let distinct = (0..written).map(id).collect::<std::collections::HashSet<_>>().len();

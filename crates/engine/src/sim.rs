@@ -1,7 +1,7 @@
-//! The backend in virtual time: the same operations, content and census, a model in place of the target.
+//! The backend in virtual time: the same operations, content and census, with a model in place of the target.
 //!
-//! An I/O waits for the first of the model's servers that is free and keeps it for its service time: a base by
-//! direction, a part by size, a spread drawn from the seed. Everything follows from the seed.
+//! An I/O waits for the first free server of the model and occupies it for its service time: a base that depends on the direction, a part that
+//! depends on the size, and a random spread drawn from the seed. The seed determines everything.
 
 mod device;
 
@@ -33,17 +33,17 @@ use crate::summary::{Driven, Outcome};
 use crate::tally::Shape;
 use device::{Device, SimIo};
 
-/// I/Os between two looks at the interrupt and at the blocks that were sampled.
+/// I/Os between two checks for an interrupt and for sampled blocks.
 const LOOK: u64 = 1_024;
 
-/// Something that happens in the model, ordered by when.
+/// An event in the model, ordered by time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct SimEvent {
     at_ns: u64,
-    /// Breaks ties in the order in which they were made.
+    /// Number in the order of creation, which breaks ties.
     number: u64,
     job: usize,
-    /// The I/O that ends; `None` when the job only wants to look again.
+    /// The I/O that ends; `None` when the job only wants to check again whether it may go on.
     io: Option<SimIo>,
 }
 
@@ -57,20 +57,20 @@ struct Simulation<'a> {
     receivers: Vec<SampleReceiver>,
     common: SharedSampling,
     census: Census,
-    /// I/Os between two looks at what waits for it: no queue gets half full meanwhile.
+    /// I/Os between two polls of the queues, so few that no queue gets half full meanwhile.
     look_after: u64,
     devices: Vec<Device>,
     events: BinaryHeap<Reverse<SimEvent>>,
     /// The next I/O of each job, when it is meant to start later.
     reserved: Vec<Option<Next>>,
-    /// When each job looks again whether it may go on.
+    /// Time at which each job checks again whether it may go on.
     asks_at_ns: Vec<u64>,
     buffer: Vec<u8>,
     depth: Vec<Depth>,
     in_flight: Vec<usize>,
-    /// The sender to which each job logs its I/Os, if there is a log.
+    /// The sender to which each job logs its I/Os; empty where there is no log.
     logs: Vec<LogSender>,
-    /// Jobs that have begun all that they were to do.
+    /// Tells for each job whether it has begun all of its I/Os.
     done: Vec<bool>,
     made: u64,
     submitted: u64,
@@ -123,7 +123,7 @@ impl<'a> Simulation<'a> {
 }
 
 impl Simulation<'_> {
-    /// Submits what `job` may start at `now_ns`, unless the load is over.
+    /// Submits the I/Os that `job` may start at `now_ns`, unless the load is over.
     fn refill(&mut self, job: usize, now_ns: u64) {
         if self.free[job].len() < self.batch && self.in_flight[job] > 0 {
             return;
@@ -195,7 +195,7 @@ impl Simulation<'_> {
         self.made += 1;
     }
 
-    /// An I/O of `job` ends at `now_ns`.
+    /// Ends an I/O of `job` at `now_ns`.
     fn ends(&mut self, job: usize, io: &SimIo, now_ns: u64) {
         if let Some(surface) = &self.devices[usize::from(io.target)].model.surface
             && io.writes
@@ -210,7 +210,7 @@ impl Simulation<'_> {
 
     /// Returns how long each job was at work in a load that ended at `end_ns`, nanoseconds.
     fn worked_ns(&self, end_ns: u64) -> Vec<u64> {
-        // As on real targets: one that had more to do was at work until its time was over, or the load was stopped.
+        // As on real targets: a job with more to do was at work until its time was over or the load was stopped.
         let over_ns = |done| if done { 0 } else { end_ns.min(self.pace.deadline_ns()) };
         let last_ns = self.depth.iter().zip(&self.done);
         let last_ns = last_ns.map(|(depth, &done)| depth.since_ns().max(over_ns(done)));
@@ -229,7 +229,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Counts an I/O of a job that ended at `at_ns`, in figures and in the log.
+    /// Counts an I/O of a job that ended at `at_ns`, in the figures and in the log.
     fn count(&mut self, tally: &mut JobTallies, (job, io): (usize, &SimIo), at_ns: u64) {
         let completion = io.completion(at_ns);
         tally.completed(job, &completion);
@@ -241,13 +241,13 @@ impl Simulation<'_> {
         }
     }
 
-    /// Moves the clock, which others read too, to `to_ns`.
+    /// Advances the clock, which others read too, to `to_ns`.
     fn pass(&mut self, to_ns: u64) {
         let now_ns = self.context.clock.now().0;
         let wait = Nanos(to_ns.saturating_sub(now_ns));
         if self.context.clock.sleep(wait, self.context.interrupt) != Level::None {
             self.halt = StopReason::Interrupted;
-            // What was submitted still ends, and time with it.
+            // I/Os in flight still end, and time goes on until then.
             self.context.clock.advance(Nanos(to_ns.saturating_sub(self.context.clock.now().0)));
         }
     }
@@ -336,7 +336,7 @@ pub(crate) fn run(
     outcome.summary(load, &resolved)
 }
 
-/// Lets everything happen in order; gives what was done and when the load ended.
+/// Processes all events in order; returns the figures and the time at which the load ended.
 fn drive(
     simulation: &mut Simulation,
     resolved: &ResolvedLoad,
@@ -357,7 +357,7 @@ fn drive(
         let jobs = tally.job_rows(resolved.stage, &resolved.names, (start_ns, end_ns))?;
         total.merge(tally);
         tally.clear();
-        // An interval that was cut off says nothing about settling.
+        // An interval that was cut off cannot show that the load has settled.
         let settled = end.is_none()
             && steady_detector
                 .as_mut()
@@ -375,7 +375,7 @@ fn drive(
             simulation.pass(pace.start_ns);
             on(Event::RampOver);
         }
-        // What ends just at the edge counts before it: no row begins where the load ends.
+        // I/Os that end just at the edge count for the interval before it, so that no row begins where the load ends.
         while at_ns > edge_ns {
             simulation.pass(edge_ns);
             if close(&mut tally, interval, None, bytes, on)? && simulation.halt == StopReason::None
@@ -383,7 +383,7 @@ fn drive(
                 simulation.halt = StopReason::Steady;
             }
             if simulation.halt != StopReason::None && simulation.is_idle() {
-                // Stopped while it only waits for a time: it ends now, not with its last I/O.
+                // Stopped while the load only waits for a time: it ends now, not with its last I/O.
                 end_ns = end_ns.max(edge_ns);
                 interval += 1;
                 break 'events;

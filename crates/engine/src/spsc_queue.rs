@@ -17,7 +17,7 @@ impl Shift {
         Self(Arc::new(AtomicU32::new(0)))
     }
 
-    /// The least shift that leaves at most `limit` of `blocks` distinct blocks.
+    /// The smallest shift that leaves at most `limit` of `blocks` distinct blocks.
     pub(crate) fn picking(limit: u64, blocks: Option<u64>) -> Self {
         let blocks = blocks.unwrap_or(0);
         let shift = (0..reduce::MAX_SHIFT).find(|s| blocks >> s <= limit);
@@ -40,9 +40,9 @@ impl Shift {
 pub(crate) struct Capacity {
     /// Places, at least one; rounded up to a power of two.
     pub places: usize,
-    /// Payload bytes that each place has beside its entry.
+    /// Payload bytes of each place, in addition to its entry.
     pub bytes: usize,
-    /// Tells whether all that is expected fits: then there is no back-pressure before the queue is full.
+    /// Tells whether everything that is expected fits: then there is no back-pressure before the queue is full.
     pub holds_all: bool,
 }
 
@@ -63,7 +63,7 @@ struct Queue<T> {
 // `put - 1`; these never overlap, and each counter is stored with Release after the last touch of a place and
 // loaded with Acquire before the first by the other side. Each side exists once (`Sender`, `Receiver`).
 unsafe impl<T: Send> Sync for Queue<T> {}
-// SAFETY: it is plain memory without ties to a thread.
+// SAFETY: it is plain memory that is not tied to a thread.
 unsafe impl<T: Send> Send for Queue<T> {}
 
 impl<T> Queue<T> {
@@ -93,8 +93,8 @@ pub(crate) struct Sender<T> {
 /// The consumer's side.
 pub(crate) struct Receiver<T>(Arc<Queue<T>>);
 
-/// A queue whose sender raises `shift` when it fills. `fill` is written into each entry now, so that no page fault comes between
-/// two I/Os; it must not be all zeros, or the allocator may leave the pages untouched.
+/// A queue whose sender raises `shift` as it fills. `fill` is written into each entry now, so that no page fault comes between two I/Os; it must not
+/// be all zeros, or the allocator may leave the pages untouched.
 pub(crate) fn queue<T: Copy + Send>(
     capacity: Capacity,
     fill: T,
@@ -114,7 +114,7 @@ pub(crate) fn queue<T: Copy + Send>(
 }
 
 impl<T: Copy> Sender<T> {
-    /// Puts in the entry that `entry` makes, and of `bytes` as many as a place has; false when the queue is full.
+    /// Puts in the entry that `entry` makes, with as many of `bytes` as a place holds; returns false when the queue is full.
     #[inline(always)]
     pub(crate) fn put(&mut self, bytes: &[u8], entry: impl FnOnce() -> T) -> bool {
         let length = self.queue.length();
@@ -124,7 +124,7 @@ impl<T: Copy> Sender<T> {
             if used == length {
                 return false;
             }
-            // Each further 32nd of the queue halves the sample.
+            // Each further 32nd of the queue that fills halves the sample.
             self.shift.raise(self.shift.get() + 1);
             self.mark = used + (length / 32).max(1);
         } else if used < length / 4 && self.mark != NEVER {
@@ -132,8 +132,8 @@ impl<T: Copy> Sender<T> {
         }
         let (to, place) = self.queue.place(put);
         let count = place.len().min(bytes.len());
-        // SAFETY: the place is free (`used < length`) and therefore the sender's; it has as many bytes, and what is copied
-        // is memory of somebody else.
+        // SAFETY: the place is free (`used < length`) and therefore the sender's; it has room for that many bytes, and the copied bytes lie in memory
+        // outside the queue.
         unsafe {
             *to.get() = entry();
             UnsafeCell::raw_get(place.as_ptr()).copy_from_nonoverlapping(bytes.as_ptr(), count);
@@ -144,7 +144,7 @@ impl<T: Copy> Sender<T> {
 }
 
 impl<T> Drop for Sender<T> {
-    /// Closes the queue, also when the thread panicked.
+    /// Closes the queue, even if the thread panicked.
     fn drop(&mut self) {
         self.queue.closed.store(true, Ordering::Release);
     }
@@ -156,7 +156,7 @@ impl<T: Copy> Receiver<T> {
         self.0.length()
     }
 
-    /// Hands all entries to `take`, first in first out; false when the queue is closed and nothing more will come.
+    /// Passes all entries to `take`, first in first out; returns false when the queue is closed and nothing more will come.
     pub(crate) fn drain(&mut self, mut take: impl FnMut(T, &[u8])) -> bool {
         let closed = self.0.closed.load(Ordering::Acquire);
         let put = self.0.put.load(Ordering::Acquire);
@@ -164,7 +164,7 @@ impl<T: Copy> Receiver<T> {
         while taken != put {
             let (entry, place) = self.0.place(taken);
             let start = UnsafeCell::raw_get(place.as_ptr());
-            // SAFETY: the place was put and not taken: it is the receiver's, and all of it was written.
+            // SAFETY: the entry was put in and not yet taken out: the place is the receiver's, and all of it was written.
             unsafe { take(*entry.get(), std::slice::from_raw_parts(start, place.len())) };
             taken += 1;
             self.0.taken.store(taken, Ordering::Release);

@@ -1,4 +1,4 @@
-//! Stall detection: reports a target on which nothing ends, and decides when a worker is given up as stuck in the kernel.
+//! Stall detection: reports a target on which no I/O ends, and decides when a worker is given up as stuck in the kernel.
 
 use std::time::Duration;
 
@@ -6,9 +6,9 @@ use sys::interrupt::Level;
 
 use crate::pace::Pace;
 
-/// Silence after which the first notice is given; every further one comes after twice the time.
+/// Silence after which the first notice is given; each further notice comes after twice the time.
 const STALL_NS: u64 = 10_000_000_000;
-/// The time that workers may take to end after they should, nanoseconds: longer than they wait for I/Os in flight.
+/// Time that workers have for ending after they should, nanoseconds: longer than they wait for I/Os in flight.
 const GRACE_NS: u64 = 50_000_000_000;
 /// Grace periods after Ctrl-C, and after a second one, nanoseconds.
 const GRACE_FINISH_NS: u64 = 6_000_000_000;
@@ -16,10 +16,10 @@ const GRACE_NOW_NS: u64 = 4_000_000_000;
 
 pub(crate) struct StallDetector {
     deadline_ns: u64,
-    /// I/Os that had ended when something ended last, and when that was.
+    /// Number of I/Os that have ended, and the time when it last changed.
     seen: (u64, u64),
     next_notice_ns: u64,
-    /// Since when the workers should be ending.
+    /// Time since which the workers should be ending.
     ending_since_ns: Option<u64>,
 }
 
@@ -33,14 +33,14 @@ impl StallDetector {
         }
     }
 
-    /// Takes a time in which the program itself did not run out of all silence.
+    /// Subtracts a time in which the program itself did not run from the time of silence.
     pub(crate) fn stood_still(&mut self, still: Duration) {
         let still_ns = u64::try_from(still.as_nanos()).unwrap_or(u64::MAX);
         self.seen.1 = self.seen.1.saturating_add(still_ns);
         self.ending_since_ns = self.ending_since_ns.map(|since| since.saturating_add(still_ns));
     }
 
-    /// A notice when nothing has ended for long.
+    /// Returns a notice when no I/O has ended for long.
     pub(crate) fn stalled(&mut self, now_ns: u64, ended: u64, in_flight: u64) -> Option<String> {
         let (before, since_ns) = self.seen;
         if ended != before || in_flight == 0 {
@@ -59,12 +59,12 @@ impl StallDetector {
         ))
     }
 
-    /// For how long nothing had ended at the last look.
+    /// Time without any I/O ending, up to `now_ns`, nanoseconds.
     pub(crate) fn silent_ns(&self, now_ns: u64) -> u64 {
         now_ns.saturating_sub(self.seen.1)
     }
 
-    /// Tells whether workers that have not ended by now are stuck in the kernel: nothing ends any more.
+    /// Tells whether workers that have not ended by now are stuck in the kernel, so that no I/O will end any more.
     pub(crate) fn is_lost(&mut self, now_ns: u64, halted: bool, level: Level) -> bool {
         if !halted && now_ns < self.deadline_ns {
             return false;

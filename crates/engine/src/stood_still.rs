@@ -1,7 +1,7 @@
 //! Times in which the program did not run: it was stopped (SIGSTOP, a debugger, a paused machine), or got no CPU.
 //!
 //! The collecting thread asks for short sleeps. If one lasts much longer, the rest of the program did not run either: rates over the load's time then
-//! include time in which nothing was asked of the target.
+//! include time in which the target was given nothing to do.
 
 use std::time::Duration;
 

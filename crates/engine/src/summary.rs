@@ -1,4 +1,4 @@
-//! The summary of a load: words and figures.
+//! The summary of a load: notices and figures.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ pub(crate) struct Driven {
     pub choice: Choice,
     pub direct: bool,
     pub registered: bool,
-    /// The clock behind the latencies; `None` in virtual time.
+    /// Check of the clock that latencies are measured with; `None` in virtual time.
     pub clock: Option<sys::stamps::StampCheck>,
     /// I/Os in flight per job.
     pub in_flight: Option<DepthFigures>,
@@ -36,19 +36,19 @@ pub(crate) struct Driven {
     pub cpus: Option<String>,
 }
 
-/// Everything that a summary is made of.
+/// Everything that goes into a summary.
 pub(crate) struct Outcome {
     pub total: JobTallies,
     /// The time that each job was at work, nanoseconds.
     pub worked_ns: Vec<u64>,
     /// Names of the load's targets, in their order.
     pub targets: Vec<String>,
-    /// Tells of each whether it is a file; empty where they are nothing real.
+    /// Tells for each target whether it is a file; empty where the targets are not real.
     pub are_files: Vec<bool>,
     pub worst: Vec<SlowIo>,
     pub io_log: Option<IoLogFacts>,
     pub steady: Option<SteadyFacts>,
-    /// The time that the load lasted, nanoseconds: from its start, or the end of its ramp, to its end. Every rate is over it.
+    /// Duration of the load, nanoseconds: from its start, or the end of its ramp, to its end. Every rate refers to it.
     pub duration_ns: u64,
     pub halt: StopReason,
     pub by_time: bool,
@@ -71,7 +71,8 @@ impl Outcome {
         let achieved = resolved.blocks_are_whole().then(|| achieved(self.census, self.counts));
         let writes = resolved.writes;
         let missing = self.io_log.as_ref().and_then(missing);
-        // A log that dropped records because the disk was slow is still what was asked for, and says how many; one that broke off is not.
+        // A log that dropped records because the disk was slow still counts as the log that was asked for, and says how many it dropped; a log that
+        // broke off does not.
         let cut_off =
             missing.clone().filter(|_| self.io_log.as_ref().is_some_and(|log| log.error.is_some()));
         self.notices.extend(missing);
@@ -103,7 +104,7 @@ impl Outcome {
         Ok(summary)
     }
 
-    /// Returns why nothing was measured, where that is so and no failed I/O says it.
+    /// Returns the reason why nothing was measured, if that is so and no failed I/O explains it.
     fn nothing(&self, load: &Load, resolved: &ResolvedLoad) -> Option<String> {
         if self.total.all.ios() > 0 || self.total.all.errors() > 0 {
             return None;
@@ -118,7 +119,7 @@ impl Outcome {
         } else if self.halt == StopReason::Interrupted {
             "the load was interrupted before an I/O ended".to_owned()
         } else if paced {
-            "no I/O was due, or ended, while the load lasted; let it last longer, or allow more"
+            "no I/O was due, or ended, while the load lasted; let it last longer, or allow a higher rate"
                 .to_owned()
         } else {
             "no I/O ended while the load lasted; let it last longer".to_owned()
@@ -175,7 +176,7 @@ fn facts(driven: &Driven, resolved: &ResolvedLoad) -> EngineFacts {
     }
 }
 
-/// Returns how far the clock can be trusted.
+/// Returns the facts about how far the clock can be trusted.
 pub(crate) fn clock_facts(check: &sys::stamps::StampCheck) -> ClockFacts {
     ClockFacts {
         reason: check.reason.clone(),
@@ -186,7 +187,7 @@ pub(crate) fn clock_facts(check: &sys::stamps::StampCheck) -> ClockFacts {
     }
 }
 
-/// Returns what to say about a log that does not hold every I/O.
+/// Returns the notice about a log that does not hold every I/O.
 fn missing(log: &IoLogFacts) -> Option<String> {
     let why = match &log.error {
         Some(error) => error,
@@ -199,7 +200,7 @@ fn missing(log: &IoLogFacts) -> Option<String> {
                 }
             };
             return Some(format!(
-                "The log {} holds the first {recorded} I/Os, which is as much as is kept of a stage; the {beyond} after them are not in it{slow}",
+                "The log {} holds the first {recorded} I/Os, the most that is kept for one stage; the {beyond} after them are not in it{slow}",
                 log.path
             ));
         }
@@ -223,12 +224,12 @@ fn ended_by(halt: StopReason, by_time: bool, load: &Load) -> &'static str {
     }
 }
 
-/// Returns what `spec` asks of content.
+/// Returns the figures of content that `spec` asks for.
 pub fn asked_content(spec: &content::ContentSpec) -> AskedContent {
     let expected = spec.expected();
     let live = spec.scope == content::Scope::Live;
     AskedContent {
-        // What the addresses hold is not what was written.
+        // In the live scope the spec says what the addresses hold, not what is written.
         duplicate_percent: (!live).then_some(expected.duplicate_percent),
         lz4_saving_percent: Some(expected.lz4_saving_percent),
         zero_percent: Some(expected.zero_percent),
@@ -266,7 +267,7 @@ fn achieved(mut census: Census, counts: Counts) -> AchievedContent {
 /// CPU time as (user, kernel).
 type Cpu = (Duration, Duration);
 
-/// The load's CPU time: what the process used, less what `others` of its threads did. What it is per I/O is known when I/Os are summed up.
+/// The load's CPU time: what the process used, less what `others` of its threads did. The figure per I/O is set later, by [`share_cpu`].
 pub(crate) fn cpu(process: Cpu, others: &[Cpu], ramp_ios: u64) -> CpuFigures {
     let mut left = process;
     for other in others {
@@ -276,7 +277,7 @@ pub(crate) fn cpu(process: Cpu, others: &[Cpu], ramp_ios: u64) -> CpuFigures {
     CpuFigures { user_s, system_s, per_io_us: None, ramp_ios }
 }
 
-/// Shares the load's CPU time out over the I/Os that count.
+/// Divides the load's CPU time by the number of I/Os that count.
 pub(crate) fn share_cpu(summary: &mut LoadSummary) {
     let ios = summary.counted_ios();
     if let Some(cpu) = summary.cpu.as_mut().filter(|_| ios > 0) {

@@ -8,18 +8,18 @@ use results::model::{IntervalRow, OperationSummary, Outcomes};
 use crate::error::EngineError;
 use crate::record::{Buckets, Completion, Errors, Worst};
 
-/// The shape of a tally: the figures that are to be kept apart.
+/// The shape of a tally: the figures that are kept apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Shape {
     /// Operations of the load.
     pub operations: usize,
     /// Targets of the load.
     pub targets: usize,
-    /// Tells whether submission and completion are kept apart.
+    /// Tells whether submission and completion latency are kept apart.
     pub split: bool,
     /// Tells whether the load is an open loop, so that I/Os can be late.
     pub open: bool,
-    /// Tells whether I/Os differ in length, so that their latency does not say their bandwidth.
+    /// Tells whether I/Os differ in length, so that their bandwidth does not follow from their latency.
     pub mixed: bool,
     /// Number of the worst I/Os that are kept.
     pub worst: usize,
@@ -27,18 +27,18 @@ pub(crate) struct Shape {
     pub jobs: usize,
     /// Tells whether figures of each job are kept.
     pub per_job: bool,
-    /// Tells whether operations have other outcomes than done and failed: those on a file tree do.
+    /// Tells whether operations have outcomes other than done and failed, as those on a file tree do.
     pub outcomes: bool,
 }
 
 /// The outcome of an operation on a file tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// It was done, in so many nanoseconds.
+    /// It succeeded, after this many nanoseconds.
     Done(u64),
-    /// It failed with this number, as it had to.
+    /// It failed with this error number, as it had to.
     Expected(i32),
-    /// It failed with this number.
+    /// It failed with this error number, although it should not have.
     Unexpected(i32),
     /// It was not tried.
     Skipped,
@@ -50,11 +50,11 @@ pub(crate) struct OpTally {
     latency: Buckets,
     bytes: u64,
     errors: Errors,
-    /// Failures that had to be.
+    /// Failures that had to happen.
     expected: Errors,
     /// Operations that were not tried.
     skipped: u64,
-    /// Submission and completion apart.
+    /// Latencies of submission and of completion, where they are kept apart.
     split: Option<(Buckets, Buckets)>,
     lateness: Option<Buckets>,
     /// The bandwidth of each I/O, bytes per second.
@@ -80,7 +80,7 @@ impl OpTally {
         self.latency.total()
     }
 
-    /// Operations on a tree that were tried, whatever came of them.
+    /// Operations on a tree that were tried, whatever the outcome.
     fn attempted(&self) -> u64 {
         self.ios() + self.errors.total() + self.expected.total()
     }
@@ -151,9 +151,9 @@ impl OpTally {
 #[derive(Debug, Clone)]
 pub(crate) struct Tally {
     shape: Shape,
-    /// By target, then by operation.
+    /// The tallies, by target, then by operation.
     parts: Box<[OpTally]>,
-    /// The worst that this worker has seen since the load began, not only in this tally's time.
+    /// The slowest I/Os that this worker has seen since the load began, not only in this tally's time.
     pub worst: Worst,
 }
 
@@ -163,7 +163,7 @@ impl Tally {
         Self { shape, parts, worst: Worst::new(shape.worst) }
     }
 
-    /// An I/O completed without error.
+    /// Counts an I/O that completed without error.
     #[inline]
     pub(crate) fn completed(&mut self, io: &Completion) {
         let part = &mut self.parts[io.target * self.shape.operations + io.operation];
@@ -187,12 +187,12 @@ impl Tally {
         }
     }
 
-    /// An I/O failed.
+    /// Counts an I/O that failed.
     pub(crate) fn failed(&mut self, io: &Completion) {
         self.parts[io.target * self.shape.operations + io.operation].errors.add(io.error, 1);
     }
 
-    /// An operation on a file tree ended so, with so many bytes moved.
+    /// Counts an operation on a file tree with its outcome and the bytes that it moved.
     #[inline]
     pub(crate) fn ended(&mut self, operation: usize, outcome: Outcome, bytes: u64) {
         let part = &mut self.parts[operation];
@@ -229,7 +229,7 @@ impl Tally {
         self.parts.iter().map(|t| t.errors.total()).sum()
     }
 
-    /// Returns what one operation did on all targets.
+    /// Returns the tally of one operation over all targets.
     fn over_targets(&self, operation: usize) -> OpTally {
         let mut sum = OpTally::new(self.shape);
         for target in 0..self.shape.targets {
@@ -308,7 +308,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::record::{LONGEST_NS, SHORT};
 
-    /// Nothing but `operations` operations on one target.
+    /// The shape of `operations` operations on one target, without any extras.
     pub(crate) fn plain(operations: usize) -> Shape {
         Shape { operations, targets: 1, jobs: 1, ..Shape::default() }
     }

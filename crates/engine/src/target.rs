@@ -1,4 +1,4 @@
-//! Opening what the I/O goes to: a block device or a file, past the page cache where that is possible.
+//! Opens the target of a load: a block device or a file, with the page cache bypassed where possible.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
@@ -13,13 +13,13 @@ use units::Bytes;
 use crate::error::{EngineError, ErrorKind};
 use crate::load::TargetSpec;
 
-/// File systems that live in the page cache: direct I/O means nothing there (tmpfs, ramfs).
+/// File systems that live in the page cache, so that direct I/O has no effect there (tmpfs, ramfs).
 const IN_MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58f6];
 
 /// FUSE, virtiofs included.
 const FUSE: u32 = 0x6573_5546;
 
-/// File systems of the kernel's own state.
+/// File systems that show the kernel's own state.
 const VIEWS: [(u32, &str); 5] = [
     (0x9fa0, "procfs"),
     (0x6265_6572, "sysfs"),
@@ -33,9 +33,9 @@ const VIEWS: [(u32, &str); 5] = [
 pub(crate) struct Access {
     pub reads: bool,
     pub writes: bool,
-    /// Past the page cache, if possible.
+    /// Bypasses the page cache, if possible.
     pub direct: bool,
-    /// Create a missing file of this size.
+    /// Size of the file to create where it is missing.
     pub create: Option<Bytes>,
 }
 
@@ -43,30 +43,30 @@ pub(crate) struct Access {
 #[derive(Debug)]
 pub(crate) struct Target {
     pub file: File,
-    /// A block device, not a file.
+    /// Tells whether it is a block device rather than a file.
     pub block: bool,
-    /// A file that was made just now: all of it reads as zeros.
+    /// Tells whether the file was just created, so that all of it reads as zeros.
     pub fresh: bool,
-    /// A file that Fathom made, and that is to be known as such when the load is over.
+    /// Tells whether Fathom made this file; such a file is marked as Fathom's own when the load is over.
     pub made: bool,
     pub size: Bytes,
-    /// I/O must be a multiple of this, and start at one.
+    /// Alignment of offset and length of I/Os, bytes.
     pub alignment: u64,
     pub direct: bool,
-    /// io_uring may write the rest of a short write to the wrong place: direct I/O to a file on FUSE. There the kernel's
-    /// io_uring goes on at the position of the call, which FUSE's direct writes do not move (`io_write`, `fuse_direct_IO`).
+    /// Tells whether io_uring may write the rest of a short write to the wrong place: with direct I/O to a file on FUSE. There the kernel's io_uring
+    /// goes on at the position of the call, which FUSE's direct writes do not advance (`io_write`, `fuse_direct_IO`).
     pub ring_misplaces: bool,
     pub notices: Vec<String>,
 }
 
 impl Target {
-    /// Opens the block device or file that `spec` says, `None` of other targets; creates the file when that is wished and it is missing
-    /// or empty.
+    /// Opens the block device or file that `spec` names, and returns `None` for other targets; creates the file where `access` asks for that and it
+    /// is missing or empty.
     pub(crate) fn of_spec(spec: &TargetSpec, access: Access) -> Result<Option<Self>, EngineError> {
         spec.path().map(|path| Self::open(path, spec.meant(), access)).transpose()
     }
 
-    /// The way is followed once: everything is done with what it led to.
+    /// Opens the target. The path `way` is followed only once; everything else is done with the file that it led to.
     fn open(
         (path, way): (&Path, &Path),
         meant: Option<Meant>,
@@ -108,7 +108,7 @@ impl Target {
             return Err(EngineError::new(
                 ErrorKind::Target,
                 message,
-                "blockdev --setrw, or read only",
+                "make it writable (blockdev --setrw), or use a load that only reads",
             ));
         }
         if access.direct && !direct {
@@ -136,8 +136,8 @@ impl Target {
         Ok(Self { file, block, fresh: new, made, size, alignment, direct, ring_misplaces, notices })
     }
 
-    /// Tells whether the file has parts from `offset` on (`size` bytes) that were never written: holes or preallocated space, which takes
-    /// as much room as what was written. A device cannot tell, nor can some file systems.
+    /// Tells whether the file has parts from `offset` on (`size` bytes) that were never written: holes, or preallocated space, which takes as much
+    /// room as written data. A device cannot tell, nor can some file systems.
     pub(crate) fn has_hole(&self, (offset, size): (u64, Option<u64>)) -> bool {
         let end = size.map_or(u64::MAX, |size| offset.saturating_add(size)).min(self.size.0);
         let hole = || rustix::fs::seek(&self.file, rustix::fs::SeekFrom::Hole(offset));
@@ -164,18 +164,18 @@ fn empty(path: &Path, block: bool) -> EngineError {
     EngineError::new(ErrorKind::Target, format!("{} holds 0 bytes", path.display()), help)
 }
 
-/// Takes hold of what `path` leads to without opening it: opening a FIFO waits for ever, and opening some character devices has
-/// effects.
+/// Opens `path` as a mere handle (`O_PATH`), without opening the thing itself: opening a FIFO would wait for ever, and opening some character devices
+/// has effects.
 fn followed(path: &Path) -> io::Result<File> {
     Ok(rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?.into())
 }
 
-/// The way to what is held, past its name.
+/// The path to the file that `held` refers to, independent of its name.
 fn way(held: &File) -> PathBuf {
     format!("/proc/self/fd/{}", held.as_raw_fd()).into()
 }
 
-/// Tells whether `path` still names what is held.
+/// Tells whether `path` still names the file that is held.
 fn leads_to(path: &Path, held: &File) -> bool {
     let (Ok(found), Ok(own)) = (std::fs::symlink_metadata(path), held.metadata()) else {
         return false;
@@ -183,7 +183,7 @@ fn leads_to(path: &Path, held: &File) -> bool {
     (found.dev(), found.ino()) == (own.dev(), own.ino())
 }
 
-/// Refuses what is neither a file nor a block device.
+/// Refuses anything that is neither a file nor a block device.
 fn refuse_other_kinds(path: &Path, found: &Metadata) -> Result<(), EngineError> {
     use std::os::unix::fs::FileTypeExt;
     let kind = found.file_type();
@@ -199,7 +199,7 @@ fn refuse_other_kinds(path: &Path, found: &Metadata) -> Result<(), EngineError> 
     Err(EngineError::new(ErrorKind::Usage, message, help))
 }
 
-/// Refuses what is not meant: a link, something that is mounted, or another device under the name.
+/// Refuses a file or device other than the one that is meant: reached through a link or a mount, or another device under the same name.
 fn refuse_others(path: &Path, held: &File, meant: Meant) -> Result<(), EngineError> {
     let found = held.metadata().map_err(|e| cannot("examined", path, e))?;
     if meant.is(&found) {
@@ -216,7 +216,7 @@ fn refuse_others(path: &Path, held: &File, meant: Meant) -> Result<(), EngineErr
     Err(EngineError::new(ErrorKind::Target, message, help))
 }
 
-/// Refuses files that are views of the kernel's own state: they look empty, and reading them makes what is read.
+/// Refuses files that show the kernel's own state: they look empty, and their content is made when it is read.
 fn refuse_views(path: &Path, held: &File) -> Result<(), EngineError> {
     let Ok(found) = rustix::fs::fstatfs(held) else { return Ok(()) };
     let kind = found.f_type as u32;
@@ -228,12 +228,12 @@ fn refuse_views(path: &Path, held: &File) -> Result<(), EngineError> {
     Err(EngineError::new(ErrorKind::Usage, message, "name a block device, or a file on a disk"))
 }
 
-/// Makes a new file. A link that leads nowhere is refused, for it may be somebody's.
+/// Makes a new file. A dangling link is refused, since it may be somebody's.
 fn make(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create_new(true).open(path)
 }
 
-/// Gives an empty file its size with its room reserved, and marks it. Where the room is not there it stays empty.
+/// Gives an empty file its size, reserves its space, and marks it. Where there is not enough space it stays empty.
 fn make_room(path: &Path, held: &File, size: Bytes) -> Result<(), EngineError> {
     let file =
         OpenOptions::new().write(true).open(way(held)).map_err(|e| cannot("opened", path, e))?;
@@ -247,13 +247,13 @@ fn make_room(path: &Path, held: &File, size: Bytes) -> Result<(), EngineError> {
         let help = "free some room, or use a smaller size";
         return Err(EngineError::new(ErrorKind::Target, message, help).because(error));
     }
-    // A file system without user attributes cannot keep the mark: the next run asks before it overwrites.
+    // A file system without user attributes cannot keep the mark: then the next run asks before it overwrites.
     let _ = sys::made::mark(&file);
     sys::identity::mark(&file);
     Ok(())
 }
 
-/// Opens what is held as wished; falls back to the page cache where direct I/O is refused. Tells whether it is direct.
+/// Opens the held file as `access` asks; falls back to the page cache where direct I/O is refused. Also tells whether it is direct.
 fn open(path: &Path, held: &File, access: Access) -> Result<(File, bool), EngineError> {
     let way = way(held);
     let with =
@@ -273,11 +273,11 @@ fn is_on(file: &File, systems: &[u32]) -> bool {
     rustix::fs::fstatfs(file).is_ok_and(|fs| systems.contains(&(fs.f_type as u32)))
 }
 
-/// btrfs, which reads and writes less than its blocks through the page cache, and tells nobody (`btrfs_direct_read`).
+/// btrfs, which sends reads and writes that are smaller than its blocks through the page cache without reporting it (`btrfs_direct_read`).
 const BTRFS: u32 = 0x9123_683e;
 
-/// Returns what direct I/O on `file` must be aligned to, and whether there is any: the device says it; for a file the kernel may (since 6.1,
-/// and not of every file system), else 512 bytes, or the file system's block where less goes through the page cache.
+/// Returns the alignment that direct I/O on `file` needs, and whether direct I/O is possible at all. A device reports it; for a file the kernel may
+/// (since 6.1, and not for every file system), else it is 512 bytes, or the file system's block where smaller I/Os go through the page cache.
 fn alignment(file: &File, block: bool) -> (u64, bool) {
     const SMALLEST: u64 = 512;
     if block {

@@ -35,7 +35,7 @@ impl WeightedRoundRobin {
         Some(at)
     }
 
-    /// Gives this target nothing more; the credit of the others stays among them.
+    /// Draws this target no more; the credit of the others stays among them.
     pub(crate) fn close(&mut self, target: usize) {
         self.targets[target] = (0.0, 0.0);
         self.open = self.targets.iter().map(|t| t.0).sum();

@@ -1,8 +1,8 @@
-//! One worker: keeps its backend at its depth until the load ends, then waits for what is in flight.
+//! One worker: keeps its backend at its depth until the load ends, then waits for the I/Os in flight.
 //!
-//! Each turn: fill the buffers of free slots, a portion of them at a time; stamp; submit and, when no slot is free any more,
-//! wait; stamp; take all completions. After warm-up a turn allocates nothing and makes no other system call; only threads that
-//! share a job lock it, for random reads once for many.
+//! Each turn: fill the buffers of free slots, a portion of them at a time; stamp; submit and, when no slot is free any more, wait; stamp; take all
+//! completions. After warm-up a turn allocates nothing and makes no other system call. Only threads that share a job take a lock, for random reads
+//! once for several I/Os.
 
 mod completed;
 mod refill;
@@ -24,17 +24,17 @@ use crate::pace::Pace;
 use crate::record::Recorder;
 use crate::verify::WorkerVerifier;
 
-/// The longest wait for a completion, after which the worker looks at the clock and at the board.
+/// Longest wait for a completion before the worker checks the clock and the load's status again.
 const PATIENCE: Duration = Duration::from_millis(100);
 /// Failures in a row after which a worker gives the target up.
 const FAILURES: u64 = 1_000;
-/// Time without any success after which failures of a whole depth are enough, nanoseconds.
+/// Time without any success after which it is enough that as many I/Os in a row fail as the depth, nanoseconds.
 const FAILING_NS: u64 = 10_000_000_000;
-/// The longest wait at the end for the next of the I/Os in flight, nanoseconds; longer than the stalls of 30 s that disks have.
+/// Longest wait at the end for the next of the I/Os in flight, nanoseconds: longer than the 30 s for which disks may stall.
 const DRAIN_NS: u64 = 45_000_000_000;
 /// The longest wait for I/Os in flight after Ctrl-C, nanoseconds.
 const DRAIN_FINISH_NS: u64 = 4_000_000_000;
-/// The longest wait for all of them when the user wants to stop at once, nanoseconds.
+/// Longest wait for all I/Os in flight when the user wants to stop at once, nanoseconds.
 const DRAIN_NOW_NS: u64 = 2_000_000_000;
 
 /// Returns how long a worker waits at its end, nanoseconds.
@@ -48,7 +48,7 @@ fn drain_ns(level: Level) -> u64 {
 
 /// The setting of a worker: state that it shares with the rest, and its limits.
 pub(crate) struct Setting {
-    /// Which of all workers it is.
+    /// Its index among all workers.
     pub index: usize,
     pub status: Arc<LoadStatus>,
     pub stamps: Stamps,
@@ -57,11 +57,11 @@ pub(crate) struct Setting {
     pub duration_ns: Option<u64>,
     /// Time at the start that is not measured.
     pub ramp_ns: u64,
-    /// I/Os that are submitted together, at least.
+    /// Smallest number of I/Os that are submitted together.
     pub batch: usize,
     /// Tells whether a stamp is taken after each submitting call.
     pub split: bool,
-    /// Alignment of the rest of a short transfer, by target, bytes.
+    /// Alignment at which a short transfer is continued, bytes, by target.
     pub alignments: Box<[u64]>,
 }
 
@@ -70,10 +70,10 @@ struct Slot {
     transfer: Transfer,
     operation: u32,
     attempts: u32,
-    /// 0 until it is stamped, unless the load says when it should have started.
+    /// Time at which the I/O should have started; 0 until it is stamped, unless the load determines it.
     intended_ns: u64,
     stamp_ns: u64,
-    /// Just after the submitting call, where the load asks for it.
+    /// Time just after the submitting call, where the load asks for it.
     submitted_ns: u64,
 }
 
@@ -85,13 +85,13 @@ impl Slot {
     }
 }
 
-/// The work that is left to be submitted.
+/// The I/Os that are left to be submitted.
 enum Remaining {
-    /// More, when slots are free again.
+    /// There is more, to be submitted when slots are free again.
     More,
-    /// More, as soon as the portion that was taken has been submitted.
+    /// There is more, to be prepared as soon as the current portion has been submitted.
     Portion,
-    /// The next one not before this time, nanoseconds.
+    /// The next I/O may not start before this time, nanoseconds.
     NotBefore(u64),
     Nothing,
 }
@@ -102,13 +102,13 @@ pub(crate) struct Worker<B, J> {
     backend: B,
     job: J,
     recorder: Recorder,
-    /// Notes what is written, and checks what is read.
+    /// Records writes and checks reads, where the load is verified.
     worker_verifier: Option<WorkerVerifier>,
     slots: Box<[Slot]>,
     free: Vec<u32>,
     /// Slots that were pushed and not yet stamped.
     fresh: Vec<u32>,
-    /// Tells whether what may start is submitted whole, and not in portions.
+    /// Tells whether all I/Os that may start are submitted together rather than in portions.
     whole: bool,
     reaped: Vec<Reaped>,
     /// The next I/O, when it is meant to start later.
@@ -135,7 +135,7 @@ impl<B: Backend, J: JobHandle> Worker<B, J> {
         let depth = backend.depth();
         Self {
             pauses: job.with(|job| job.gate.counts_ends()),
-            // Who asks for batches gets them whole.
+            // A load that asks for batches gets them whole.
             whole: setting.batch > 1,
             setting,
             backend,
@@ -157,7 +157,7 @@ impl<B: Backend, J: JobHandle> Worker<B, J> {
         }
     }
 
-    /// Runs the load to its end. An error is the backend's, not the target's.
+    /// Runs the load to its end. An error is one of the backend, not of the target.
     pub(crate) fn run(mut self) -> Result<Ended, EngineError> {
         let result = self.drive();
         if result.is_err() {
@@ -170,7 +170,7 @@ impl<B: Backend, J: JobHandle> Worker<B, J> {
             *last = self.setting.stamps.now_ns();
         }
         if self.outcome.unfinished > 0 {
-            // They had their time: the backend is not to wait for them once more.
+            // These I/Os have had their time: the backend must not wait for them again.
             self.backend.give_up();
         }
         self.outcome.overflowed = self.backend.overflowed();
@@ -228,7 +228,7 @@ impl<B: Backend, J: JobHandle> Worker<B, J> {
             let progressed = self.take(now_ns);
             if drain_since_ns.is_none() && self.is_over(now_ns, pace.deadline_ns()) {
                 drain_since_ns = Some(now_ns);
-                // It may have slept past the deadline, or have had nothing in flight for long before it.
+                // The worker may have slept past the deadline, or may have had nothing in flight for a long time before it.
                 self.outcome.over_ns = Some(now_ns.min(pace.deadline_ns()));
             }
             if let Some(since_ns) = &mut drain_since_ns {

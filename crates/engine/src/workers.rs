@@ -1,7 +1,7 @@
 //! The workers of a load on real targets: their threads, from start to end.
 //!
-//! [`Workers::spawn`] starts one thread per job (per I/O in flight for `sync`) and the census thread; `watch` reads progress from
-//! the board and rows from the collector until all have reported their end; `join` gives what the census counted.
+//! [`Workers::spawn`] starts one thread per job (for `sync` one per I/O in flight) and the census thread; `watch` reads progress from the load's
+//! status and rows from the collector until all have reported their end; `join` returns the census.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -39,12 +39,12 @@ use crate::worker::{Setting, Worker};
 
 /// Poll interval of the collecting thread. Long: each wake-up may make the kernel move a thread of the load or of its target.
 const LOOK: Duration = Duration::from_millis(250);
-/// Poll interval where a job has several threads (`sync`), for their I/Os in flight; nothing else shows how many there are.
+/// Poll interval where a job has several threads (`sync`), whose number of I/Os in flight is known only from these polls.
 const LOOK_AT_THREADS: Duration = Duration::from_millis(50);
 
 /// A message of a worker to the collecting thread.
 enum Message {
-    /// Its backend and buffers are set up; whether they are registered with the kernel.
+    /// Its backend and buffers are set up; tells whether they are registered with the kernel.
     Ready(bool),
     Ended(Result<Ended, EngineError>),
 }
@@ -56,11 +56,11 @@ pub(crate) struct Workers {
     messages: Receiver<Message>,
     sender: Sender<Message>,
     census: JoinHandle<Taken>,
-    /// Open until every worker has its own copies ([`Files::for_this_thread`]).
+    /// The targets, kept open until every worker has its own copies ([`Files::for_this_thread`]).
     files: Arc<Files>,
     /// Tells whether every worker's buffers and files are registered.
     pub registered: bool,
-    /// The most I/Os that all workers together were seen to have in flight.
+    /// The largest number of I/Os that all workers together were seen to have in flight.
     pub seen_in_flight: u64,
     /// The times in which the program itself did not run, nanoseconds.
     pub stood_still_ns: Vec<u64>,
@@ -69,16 +69,16 @@ pub(crate) struct Workers {
 /// The census, and the CPU time that its thread used.
 pub(crate) type CensusTaken = (reduce::Census, (Duration, Duration));
 
-/// A thread of the load that panicked.
+/// The error for a thread of the load that panicked.
 pub(crate) fn lost() -> EngineError {
     EngineError::new(
         ErrorKind::Environment,
-        "A worker ended before its time",
+        "A worker ended unexpectedly",
         "this is a fault of fathom; please report it",
     )
 }
 
-/// The parts that the workers of a load are set up from.
+/// Everything that the workers of a load are set up from.
 pub(crate) struct WorkerSetup<'a> {
     pub load: &'a Load,
     pub resolved: &'a ResolvedLoad,
@@ -94,7 +94,7 @@ pub(crate) struct WorkerSetup<'a> {
 }
 
 impl WorkerSetup<'_> {
-    /// Threads of one job: with plain calls (`sync`) one for each I/O in flight.
+    /// Number of threads of one job: with plain calls (`sync`) one for each I/O in flight.
     pub(crate) fn workers_of_a_job(&self) -> usize {
         if self.driver == Driver::Sync { self.resolved.depth } else { 1 }
     }
@@ -128,11 +128,11 @@ impl WorkerSetup<'_> {
     }
 }
 
-/// The workers of a load, what they record into, and the log of its I/Os.
+/// The workers of a load, the readers of what they record, and the log of its I/Os.
 pub(crate) type Spawned = (Workers, Vec<IntervalReader>, Option<IoLog>);
 
 impl Workers {
-    /// Starts all workers, and the thread that takes the census.
+    /// Starts all workers, and the census thread.
     pub(crate) fn spawn(setup: &WorkerSetup, make: MakeFill) -> Result<Spawned, EngineError> {
         let (resolved, shape) = (setup.resolved, setup.resolved.shape(setup.load));
         let common = resolved.sampling();
@@ -190,7 +190,7 @@ impl Workers {
         Ok(())
     }
 
-    /// Starts worker number `worker` of all, in job number `number`.
+    /// Starts worker `worker` of all workers, which belongs to job `number`.
     fn spawn_worker(
         &mut self,
         setup: &WorkerSetup,
@@ -237,13 +237,13 @@ impl Workers {
     ) -> Result<(), EngineError> {
         let (sender, files) = (self.sender.clone(), self.files.clone());
         let work = move || {
-            // Sleeps until an arrival end on time, not up to 50 µs (the default timer slack) late.
+            // So that sleeps until an arrival end on time, not up to 50 µs late (the default timer slack).
             // SAFETY: a call without pointers, for this thread alone.
             unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
-            // Before the buffers are touched: their pages then come from the NUMA node that the thread runs on.
+            // Pinned before the buffers are touched, so that their pages come from the NUMA node that the thread runs on.
             let pinned = affinity.as_ref().map_or(Ok(()), CpuAffinity::pin_this_thread);
             let opened = files.for_this_thread();
-            // `Workers` has them still: nothing is closed here, where it would be closed in this thread's table.
+            // `Workers` still holds these files, so nothing is closed here; closing would only affect this thread's table.
             drop(files);
             let ended = pinned.and(opened).and_then(backend).and_then(|backend| {
                 let _ = sender.send(Message::Ready(backend.is_registered()));
@@ -296,7 +296,7 @@ impl Workers {
         self.threads.iter().for_each(|t| t.thread().unpark());
     }
 
-    /// Reports rows and notices until all workers have ended, or those that have not are given up.
+    /// Reports rows and notices until all workers have ended, or the remaining ones are given up.
     pub(crate) fn watch(
         &mut self,
         setup: &WorkerSetup,
@@ -325,7 +325,7 @@ impl Workers {
             }
             match message {
                 Ok(Message::Ended(Ok(end))) => ended.push(end),
-                // The others go on until they see the halt: their ends are awaited all the same.
+                // The others go on until they see the halt: their ends are still waited for.
                 Ok(Message::Ended(Err(error))) => {
                     self.status.halt(StopReason::Errors);
                     failed.push(error);
@@ -379,8 +379,8 @@ impl Workers {
         failed.pop().map_or(Ok(ended), Err)
     }
 
-    /// Joins the threads; `ended` workers have reported their end, with `unfinished` I/Os given up. Gives the census; an empty one when a
-    /// worker is lost, since its queue never closes.
+    /// Joins the threads; `ended` workers have reported their end, with `unfinished` I/Os given up. Returns the census, an empty one if a worker is
+    /// lost, since then its queue never closes.
     pub(crate) fn join(self, ended: usize, unfinished: usize) -> Result<CensusTaken, EngineError> {
         let missing = ended < self.threads.len();
         if !missing && unfinished == 0 {
@@ -397,7 +397,7 @@ impl Workers {
     }
 }
 
-/// Returns the notice on workers that the kernel keeps.
+/// Returns the notice about workers that are stuck in the kernel.
 fn not_back(missing: usize, all: usize) -> String {
     format!(
         "{missing} of {all} workers did not come back from the kernel; what they did since their last interval is not counted"

@@ -1,18 +1,18 @@
-//! Which blocks of a simulated device were written, and which overwritten. A model keeps no data, but what its layers store depends on
-//! this.
+//! The blocks of a simulated device that were written, and those that were overwritten. A model keeps no data, but the amount of data that its layers
+//! store depends on this.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use units::Bytes;
 
-/// The blocks of a simulated device over all loads on it; clones are the same device.
+/// The blocks of a simulated device over all loads on it; clones refer to the same device.
 #[derive(Debug, Clone)]
 pub struct WrittenMap(Arc<Mutex<Blocks>>);
 
-/// Numbers of blocks written since somebody looked last, in blocks of 4096 bytes.
+/// Numbers of blocks written since the last call of [`WrittenMap::take`], in blocks of 4096 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WrittenSince {
-    /// All blocks, each as often as it was written.
+    /// Number of blocks, each counted as often as it was written.
     pub written: u64,
     /// Number of these that nobody had written before.
     pub fresh: u64,
@@ -26,7 +26,7 @@ struct Blocks {
     mapped: Vec<u64>,
     /// A bit for each block that holds more than zeros.
     data: Vec<u64>,
-    /// Tells whether the load that runs writes nothing but zeros.
+    /// Tells whether the current load writes nothing but zeros.
     zeros: bool,
     touched: WrittenSince,
 }
@@ -44,7 +44,7 @@ impl WrittenMap {
         })))
     }
 
-    /// From now on loads write nothing but zeros, or something else.
+    /// Sets whether loads write nothing but zeros from now on.
     pub fn writes_zeros(&self, zeros: bool) {
         self.blocks().zeros = zeros;
     }
@@ -54,7 +54,7 @@ impl WrittenMap {
         std::mem::take(&mut self.blocks().touched)
     }
 
-    /// An I/O has written `length` bytes at `offset`.
+    /// Notes that an I/O has written `length` bytes at `offset`.
     pub(crate) fn write(&self, offset: u64, length: u32) {
         let block = reduce::BLOCK as u64;
         let mut blocks = self.blocks();
@@ -83,7 +83,7 @@ impl Blocks {
     }
 }
 
-/// Two are the same when they are one device.
+/// Two maps are equal when they describe the same device.
 impl PartialEq for WrittenMap {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)

@@ -11,7 +11,7 @@ pub const SCHEMA: u32 = 1;
 /// The result of an estimate. No data is `null`, never 0.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
-    /// Version of this form.
+    /// Version of this schema, [`SCHEMA`].
     pub schema: u32,
     /// True when everything was read; false after an interrupt, or where something could not be read: all figures are of what was read.
     pub complete: bool,
@@ -41,19 +41,19 @@ pub struct Answer {
     pub spread: Spread,
     /// The blocks of each directory, which tell where the savings lie.
     pub directories: Vec<Directory>,
-    /// A partition that begins off the blocks of 4 KiB, so that what it holds is cut in other places than its file system cuts it.
+    /// A partition that does not begin at a multiple of 4 KiB, so that its contents are cut in other places than its file system cuts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub off_blocks: Option<PartitionOffBlocks>,
 }
 
 impl Answer {
-    /// Returns whether VDO pays by `sizing`, in words; open where a part of the data was not read.
+    /// Returns a sentence on whether VDO pays by `sizing`; it leaves the question open where a part of the data was not read.
     pub fn verdict(&self, sizing: &Sizing) -> String {
         if self.complete { sizing.verdict() } else { sizing.verdict_of_part() }
     }
 }
 
-/// A partition that begins off the blocks, and what is saved on its disk as it lies and cut from there.
+/// A partition that does not begin at a multiple of 4 KiB, and the saving on its disk: as the blocks lie, and cut from the partition's start.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PartitionOffBlocks {
     /// The disk.
@@ -84,7 +84,7 @@ pub struct Blocks {
 /// The samples that were taken. Errors are half the width of the 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Sampled {
-    /// One content in so many was followed; 1 when all were.
+    /// One content in this many was followed; 1 when all were.
     pub contents_one_in: u64,
     /// Contents whose LZ4 size was taken.
     pub sizes: u64,
@@ -101,7 +101,7 @@ pub struct VdoAnswer {
     pub saving_percent: Option<f64>,
     /// Blocks saved, of those that are not zero, percent.
     pub saving_without_zeros_percent: Option<f64>,
-    /// Physical blocks for data, bytes; what the volume takes beside stands in `sizing`.
+    /// Physical blocks for data, bytes; what else the volume takes is in `sizing`.
     pub physical_bytes: u64,
     /// The index.
     pub index: IndexAnswer,

@@ -1,14 +1,14 @@
 //! Error of the modelled packer where not every size was taken, found by taking every size in some stretches.
 //!
-//! Where a size was not taken, the model lets one of the last that were taken pass through the packer in its place. The effect
-//! depends on how like each other neighbours are, which nobody can know beforehand. So in some stretches of the data,
+//! Where a size was not taken, the model gives the packer one of the last sizes that were taken in its place. The effect
+//! depends on how similar neighbouring blocks are, which nobody can know beforehand. So in some stretches of the data,
 //! spread evenly, every size is taken. There the packer runs with the true sizes, and again as the model would have run it,
-//! once for each sample that could have been drawn: every size is then in exactly one of these, so that the means are
-//! equal and the difference is the packer's alone. Its mean over the stretches corrects the model's figure, and the
+//! once for each sample that could have been drawn. Every size is in exactly one of these samples, so the mean size is the same and
+//! the difference comes from the packer alone. The mean difference over the stretches corrects the model's figure, and the
 //! scatter of the stretches gives the error of that mean. The scatter of the samples among each other is the error of drawing one of them.
 //!
-//! A stretch meets a packer that has gone through it once before: bins are then as full when it begins as when it ends. A packer that
-//! begins empty packs better than one in the middle of its data, and the worth of its open bins at the end is a guess.
+//! Each stretch is packed twice in a row and only the second pass counts: bins are then as full when it begins as when it ends. A packer
+//! that begins empty packs better than one in the middle of its data, and the worth of its open bins at the end is a guess.
 
 use reduce::{Ongoing, RECENT_SIZES};
 
@@ -19,7 +19,7 @@ const MOST_SAMPLES: u64 = 64;
 /// A stretch with fewer stored blocks says nothing.
 const LEAST: usize = 64;
 
-/// Sums over the stretches of one share of sizes.
+/// Sums over the stretches where the same share of sizes is taken.
 #[derive(Debug, Clone, Copy, Default)]
 struct Stratum {
     /// Blocks that were stored, of which one size in 2^n was taken.
@@ -29,9 +29,9 @@ struct Stratum {
     off: f64,
     /// Variance among the samples of a stretch.
     drawn: f64,
-    /// Blocks and off of the last stretch.
+    /// `blocks` and `off` of the last stretch alone.
     previous: Option<[f64; 2]>,
-    /// Sums over stretches of their differences from the stretch before: squares of blocks, blocks times off, squares of off.
+    /// Sums of products of the differences between a stretch and the one before: blocks squared, blocks times `off`, `off` squared.
     steps: [f64; 3],
 }
 
@@ -51,7 +51,7 @@ pub struct Correction {
     pub share: f64,
     /// Its standard error.
     pub error: f64,
-    /// The standard error of what the model says of the sample that was drawn, as the stretches have it.
+    /// The standard error of the model's figure because one sample was drawn, as found in the stretches.
     pub drawn: f64,
 }
 
@@ -63,7 +63,7 @@ impl Calibration {
         }
     }
 
-    /// A stored block of a stretch. `content_shift`: of contents, one in 2^this is followed.
+    /// Counts a stored block of a stretch. One content in 2^`content_shift` is followed.
     pub fn block(&mut self, stretch: u64, shift: u8, content_shift: u32, block: (u64, u16)) {
         if self.open != Some((stretch, shift)) {
             self.close(content_shift);
@@ -95,7 +95,7 @@ impl Calibration {
         stratum.add(blocks.len() as f64, truth - mean);
     }
 
-    /// Returns what all stretches say together.
+    /// Returns the correction from all stretches together.
     pub fn finish(mut self, content_shift: u32) -> Correction {
         self.close(content_shift);
         let stored: f64 = self.strata.iter().map(|stratum| stratum.stored).sum();
@@ -118,7 +118,7 @@ impl Calibration {
 const UNKNOWN: f64 = 0.02;
 
 impl Stratum {
-    /// One more stretch, and by how many physical blocks the model is off there.
+    /// Adds a stretch, in which the model is wrong by `off` physical blocks.
     fn add(&mut self, blocks: f64, off: f64) {
         self.stretches += 1.0;
         self.blocks += blocks;
@@ -130,8 +130,8 @@ impl Stratum {
         }
     }
 
-    /// The mean over stretches, and its standard error: a ratio of sums over clusters, one picked of each group in a row, so that
-    /// what changes slowly along the data does not count (Cochran, Sampling Techniques, 6.4 and 5A.12).
+    /// The mean over stretches, and its standard error: a ratio of sums over clusters. One stretch is picked in each group of consecutive
+    /// ones, so slow changes along the data add no error (Cochran, Sampling Techniques, 6.4 and 5A.12).
     fn off_and_error(&self, shift: u8) -> (f64, f64) {
         if self.stretches < 2.0 {
             return (0.0, if self.stored > 0.0 { UNKNOWN } else { 0.0 });
@@ -147,7 +147,7 @@ impl Stratum {
     }
 }
 
-/// Physical blocks of a stretch whose sizes come twice: of the second time.
+/// Physical blocks that the second pass of a stretch takes; `twice` has its sizes two times in a row.
 fn packed(twice: impl Iterator<Item = u16>, blocks: usize) -> f64 {
     let mut packer = Ongoing::default();
     let mut before = 0.0;
@@ -163,7 +163,7 @@ fn packed(twice: impl Iterator<Item = u16>, blocks: usize) -> f64 {
 /// Physical blocks of a stretch when the sizes of one sample alone are known; `None` when it holds none.
 fn as_modelled(blocks: &[(u64, u16)], sample: u64, samples: u64) -> Option<f64> {
     let known = |block: &&(u64, u16)| taken_by(block.0, sample, samples);
-    // The stretch begins with what came before it: the nearest that is there.
+    // The sizes known before the stretch are taken from its own beginning, the nearest that there are.
     let mut last: Vec<u16> =
         blocks.iter().filter(known).map(|block| block.1).take(RECENT_SIZES).collect();
     if last.is_empty() {

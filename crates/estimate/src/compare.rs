@@ -1,7 +1,7 @@
 //! The saving of file systems that compress records of 128 KiB, for comparison: btrfs and ZFS.
 //!
-//! A record costs as much as the sizes of a hundred blocks. So only of small data all are compressed; of more, those that are drawn
-//! ([`records`]), which tell how far all are off what the sizes of their blocks foretell.
+//! Compressing a record costs as much time as the sizes of a hundred blocks. So all records are compressed only of small data. Of more data
+//! a sample is ([`records`]), which shows by how much records differ from the prediction by the sizes of their blocks.
 
 mod copies;
 mod draw;
@@ -20,10 +20,10 @@ pub use records::RECORD;
 use records::Record;
 pub use records::{Comparison, Other, Records, SMALL};
 
-/// The level that btrfs and ZFS take when nobody says another.
+/// The default level of btrfs and ZFS.
 pub const ZSTD_LEVEL: i32 = 3;
 
-/// Returns where the records of a piece are in it that begins at `offset` of its file and has so many bytes.
+/// Returns the ranges of the records within a piece that begins at `offset` of its file and has `bytes` bytes.
 pub fn parts(offset: u64, bytes: usize) -> impl Iterator<Item = Range<usize>> {
     let before = (offset % RECORD as u64) as usize / BLOCK * BLOCK;
     let starts = (0..before + bytes).step_by(RECORD);
@@ -41,7 +41,7 @@ pub struct Sampler {
     lz4: Lz4,
     zstd: Option<zstd::bulk::Compressor<'static>>,
     out: Vec<u8>,
-    /// Records of what may be small data, with their lengths, and their bytes: kept until it is known whether it is.
+    /// Records with their lengths, and (`bytes`) their bytes, kept until it is known whether there is little data.
     held: Vec<(Record, usize)>,
     bytes: Vec<u8>,
     /// The records that it looked at.
@@ -49,7 +49,8 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Creates a sampler that saw nothing yet and compresses all that it sees, or what is drawn of it, or decides that when it knows how much there is.
+    /// Creates a sampler that compresses all records (`Some(true)`), or a sample (`Some(false)`), or decides that when it knows how much data
+    /// there is (`None`).
     pub fn new(all: Option<bool>, scatter: Arc<Scatter>) -> Self {
         Self {
             all,
@@ -64,7 +65,7 @@ impl Sampler {
         }
     }
 
-    /// Takes a record that so many blocks come before, and that takes `foretold` of them by the sizes of its blocks.
+    /// Takes a record with `place` blocks before it; by the sizes of its blocks it is predicted to take `foretold` blocks.
     pub fn look(&mut self, place: u64, bytes: &[u8], foretold: u64) {
         if bytes.is_empty() || self.zstd.is_none() {
             return;
@@ -83,7 +84,7 @@ impl Sampler {
         }
     }
 
-    /// Ends it: there were so many blocks, as all workers saw them.
+    /// Ends the sampling: all workers together saw `blocks` blocks.
     pub fn finish(&mut self, blocks: u64) {
         self.settle(blocks <= SMALL);
     }
@@ -92,7 +93,7 @@ impl Sampler {
         if all { self.whole(record, bytes) } else { self.drawn(record, bytes) }
     }
 
-    /// Gives up what is held: all of it is compressed, or what is drawn of it.
+    /// Takes the records that are held: all of them are compressed, or a sample.
     fn settle(&mut self, all: bool) {
         let bytes = std::mem::take(&mut self.bytes);
         let mut rest = &bytes[..];

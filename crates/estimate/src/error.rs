@@ -1,4 +1,4 @@
-//! Why an estimate cannot be made at all. What only takes from it is counted in the answer.
+//! The reasons that an estimate cannot be made at all. Troubles that only make it incomplete are counted in the answer.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ pub enum Error {
     Unreadable {
         /// The path.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
     /// A path that is neither a file, a directory nor a block device.
@@ -82,7 +82,7 @@ impl Error {
         }
     }
 
-    /// Tells whether what was asked for is wrong, and not the environment.
+    /// Tells whether the request is wrong, and not the environment.
     pub fn is_usage(&self) -> bool {
         matches!(self, Self::Kind { .. } | Self::Kernel { .. } | Self::Size { .. })
             || matches!(self, Self::Unreadable { source, .. } if source.kind() == io::ErrorKind::NotFound)

@@ -1,4 +1,4 @@
-//! Makes the answer of what a scan counted: what was sampled is brought to all blocks, with how far it may be off.
+//! Makes the answer from the counts of a scan: extrapolates sampled counts to all blocks, with their errors.
 
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ fn percent_of(part: f64, whole: f64) -> Option<f64> {
 struct Scale {
     figures: Figures,
     correction: Correction,
-    /// Data blocks for each that the sample counted.
+    /// Data blocks for each block that the sample counted.
     factor: f64,
 }
 
@@ -67,8 +67,8 @@ impl Scale {
         Some((share + self.correction.share).clamp(1.0 / reduce::SLOTS as f64, 1.0))
     }
 
-    /// Returns what packing saves on the stored blocks whose packing no duplicate cancelled, percent: whoever makes the data again
-    /// brings near duplicates of its own.
+    /// Returns the saving of packing on the stored blocks whose packing no duplicate cancelled, percent: data made from a profile
+    /// has near duplicates of its own.
     fn saving_undisturbed(&self) -> Option<f64> {
         let cancelled = self.figures.cancelled as f64;
         let stored = self.figures.stored as f64;
@@ -77,12 +77,12 @@ impl Scale {
         (left > 0.0).then(|| 100.0 * (1.0 - (physical / left).clamp(0.0, 1.0)))
     }
 
-    /// Physical blocks: stored ones, times what one takes behind the packer.
+    /// Physical blocks: stored blocks times the physical block that each takes on average after packing.
     fn physical(&self) -> f64 {
         self.blocks(self.figures.stored) * self.physical_share().unwrap_or(1.0)
     }
 
-    /// Physical blocks that are shared: all but those that stored blocks have for themselves.
+    /// Physical blocks that are shared: all except those that hold a single stored block.
     fn shared(&self) -> f64 {
         let alone = self.blocks(self.figures.stored - self.figures.fragments);
         if self.figures.fragments == 0 { 0.0 } else { (self.physical() - alone).max(1.0) }
@@ -99,7 +99,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Makes the answer of what was found.
+    /// Makes the answer from what was found.
     pub fn of(request: &Request, parts: Parts) -> Result<Self, Error> {
         let directories = directories(&parts);
         let scale = Scale::of(parts.whole.figures, parts.whole.correction);
@@ -189,8 +189,8 @@ fn sampled(scale: &Scale, shift: u32, total: u64) -> Sampled {
     }
 }
 
-/// The smallest index beyond which more memory would find few duplicates more. The one that was modelled stays when it
-/// missed few; where it is sparse, ages do not tell what it would have found.
+/// Returns the smallest index that misses few duplicates, or the modelled one where none does, as when it is sparse: then the ages of
+/// duplicates do not show what another index would have found.
 fn better_index(scale: &Scale, modelled: Geometry) -> Geometry {
     let worth = WORTH * (scale.figures.data + scale.figures.zeros) as f64;
     let mut memory = Some(IndexMemory::SMALLEST);
@@ -230,7 +230,7 @@ fn spread(scale: &Scale) -> Spread {
     }
 }
 
-/// The breakdown; unique and duplicate blocks of sampled contents are brought to the exact number of data blocks.
+/// The breakdown by directory; unique and duplicate blocks of sampled contents are scaled to the exact number of data blocks.
 fn directories(parts: &Parts) -> Vec<Directory> {
     let held = parts.whole.held.iter().zip(&parts.names).filter(|(held, _)| held.total > 0);
     held.map(|(held, name)| {

@@ -1,15 +1,15 @@
-//! Which share of the contents has its LZ4 size taken.
+//! Chooses the share of contents whose LZ4 size is taken.
 //!
 //! The figures of a sample of n sizes are off by at most 1.96 s / sqrt(n) in 95 of 100 cases, s the spread of what a
 //! block costs. With s = 0.36, more than any real data had, 125,000 sizes keep that below 0.2 points. The first blocks
-//! are all taken, so that small data is exact, and the share falls as data grows: down to one in 32, so that a stretch
-//! ([`crate::calibrate`]) holds twice the sizes that the model lends from.
+//! are all taken, so that small data is exact, and the share falls as data grows: down to one in 32, so that the sample in a stretch
+//! ([`crate::calibrate`]) has twice as many sizes as the model chooses from.
 
-/// From so many blocks on, one content in 2^n is taken.
+/// Steps of (position in blocks, n): from this position on, the sizes of one content in 2^n are taken.
 const STEPS: [(u64, u8); 5] =
     [(1 << 15, 1), (1 << 17, 2), (5 << 16, 3), (11 << 16, 4), (3 << 19, 5)];
 
-/// Sizes are taken of one content in 2^this, for a block before which there are so many.
+/// Returns n for a block with `position` blocks before it: the sizes of one content in 2^n are taken there.
 pub fn shift(position: u64, exact: bool) -> u8 {
     let step = STEPS.iter().rev().find(|step| position >= step.0);
     if exact { 0 } else { step.map_or(0, |step| step.1) }
@@ -18,7 +18,7 @@ pub fn shift(position: u64, exact: bool) -> u8 {
 /// Tells whether the content of this name is among those whose size is taken.
 #[inline]
 pub fn taken(name: u64, shift: u8) -> bool {
-    // By other bits than the sample of contents and the names of the index.
+    // By bits that neither the sample of contents nor the names of the index use.
     name >> 44 & ((1 << shift) - 1) == 0
 }
 
@@ -27,13 +27,13 @@ pub const STRATA: usize = 6;
 /// Jobs of a stretch in which every size is taken: 2 MiB.
 const STRETCH: u64 = 8;
 
-/// Returns where sizes are taken of one content in 2^`shift`, one stretch in so many has all of them.
+/// Returns n: where sizes are taken of one content in 2^`shift`, one stretch in n has all of them.
 pub fn stretches_to_one(shift: u8) -> u64 {
     2 << shift
 }
 
-/// The stretch of a job in which every size is taken, so that what the sample of sizes does to the packer can be seen
-/// ([`crate::calibrate`]). They cost half as many sizes as the sample itself.
+/// The stretch of a job, if it is one in which every size is taken, so that the effect of the sample of sizes on the packer can be seen
+/// ([`crate::calibrate`]). These stretches add half as many sizes as the sample itself has.
 pub fn stretch(job: u64, shift: u8) -> Option<u64> {
     let (stretch, every) = (job / STRETCH, stretches_to_one(shift));
     // Spread over positions, so that no period of the data meets it.

@@ -1,7 +1,7 @@
 //! Joint distribution of the LZ4 sizes of consecutive blocks, for the profile.
 //!
 //! It counts pairs of blocks that follow each other into VDO's packer and stay there. A block whose content comes again while
-//! the packer holds it leaves the packer: it is counted apart, by its size.
+//! the packer holds it leaves the packer: it is counted separately, by its size.
 
 use std::collections::VecDeque;
 
@@ -18,7 +18,7 @@ const HELD: usize = 512;
 /// Blocks between the prefetch of a pair's counter and its use: the counters (130 KiB) do not stay in the cache.
 const SOON: usize = 8;
 
-/// Counts how the LZ4 sizes of blocks that follow each other go together.
+/// Counts pairs of LZ4 sizes of consecutive blocks.
 #[derive(Debug)]
 pub struct Neighbours {
     held: VecDeque<Held>,
@@ -35,7 +35,7 @@ enum Held {
     Gap,
 }
 
-/// Returns where it is counted that the second step came right after the first.
+/// Returns the place of the counter for the second size step right after the first.
 fn pair(first: usize, second: usize) -> usize {
     first * STEPS + second
 }
@@ -52,20 +52,20 @@ impl Default for Neighbours {
 }
 
 impl Neighbours {
-    /// A content that was stored for the first time; with its predecessor it stands for `weight` pairs.
+    /// Takes a content that was stored for the first time; with its predecessor it stands for `weight` pairs.
     pub fn stored(&mut self, name: u64, size: u16, weight: f64) {
         let step = usize::from(size).min(BLOCK) / STEP;
         self.hold(Held::Block { name, step, weight });
     }
 
-    /// Blocks follow whose sizes are not known.
+    /// Notes that blocks follow whose sizes are not known.
     pub fn gap(&mut self) {
         if !matches!(self.held.back(), None | Some(Held::Gap)) {
             self.hold(Held::Gap);
         }
     }
 
-    /// A content left the packer, because it came again.
+    /// Takes out a content that left the packer because it came again.
     pub fn left(&mut self, name: u64) {
         let same = |held: &Held| matches!(held, Held::Block { name: other, .. } if *other == name);
         if let Some(at) = self.held.iter().rposition(same) {
@@ -102,7 +102,7 @@ impl Neighbours {
         }
     }
 
-    /// Ends it: pairs by classes that hold about as many blocks each; `None` when there were none.
+    /// Ends the counting; returns pairs by classes with about equal numbers of blocks, or `None` when there were no pairs.
     pub fn classes(&mut self) -> Option<ProfileNeighbours> {
         while !self.held.is_empty() {
             self.pass();
@@ -117,7 +117,7 @@ impl Neighbours {
         let mut here = 0.0;
         for (step, mass) in mass.into_iter().enumerate() {
             let classes = CLASSES - upto_bytes.len();
-            // What a step would make too large by more than it is too small without it begins anew.
+            // Begins a new class where this step would make the class too large by more than it is too small without it.
             if here > 0.0 && classes > 1 && here + mass / 2.0 > left / classes as f64 {
                 upto_bytes.push((step * STEP - 1) as u32);
                 left -= here;

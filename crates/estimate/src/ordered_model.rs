@@ -20,7 +20,7 @@ pub struct DirectoryCounts {
     pub duplicate: f64,
     /// Unique blocks.
     pub unique: f64,
-    /// Unique blocks whose size is known, by what they count for, and the bytes LZ4 makes of them.
+    /// Unique blocks whose size is known, by their weight, and the bytes that LZ4 makes of them.
     pub sized: (f64, f64),
 }
 
@@ -32,7 +32,7 @@ pub struct Whole {
     pub correction: Correction,
     /// Counts of which LZ4 size follows which.
     pub neighbours: Neighbours,
-    /// log2 of the number of contents among which one was followed.
+    /// One content in 2^`shift` was followed.
     pub shift: u32,
     /// Bytes that went through.
     pub bytes: u64,
@@ -54,7 +54,7 @@ pub struct OrderedModel {
 }
 
 impl OrderedModel {
-    /// Nothing seen yet.
+    /// Creates a model that has seen nothing yet.
     pub fn new(policy: Policy) -> Self {
         Self {
             model: Model::new(policy),
@@ -77,7 +77,7 @@ impl OrderedModel {
         self.model.duplicates()
     }
 
-    /// Takes what became of a job; everything that is complete in order goes through the model.
+    /// Takes the result of a job. All results up to the first one missing in the order go through the model.
     pub fn take(&mut self, done: Done) {
         self.waiting.insert(done.number, done);
         while let Some(done) = self.waiting.remove(&self.next) {
@@ -117,7 +117,7 @@ impl OrderedModel {
         }
     }
 
-    /// Puts a block through the model; gives it as the sample of sizes has it.
+    /// Puts a block through the model; returns it with its size only if that is in the sample, and the outcome.
     #[inline]
     fn put(&mut self, block: WrittenBlock, stretch: Option<u64>) -> (WrittenBlock, BlockOutcome) {
         let size = block.lz4_bytes;
@@ -137,7 +137,7 @@ impl OrderedModel {
         (block, outcome)
     }
 
-    /// Counts a block that is stored for the first time for how sizes follow each other: where all sizes are known.
+    /// Counts a block that is stored for the first time among the consecutive sizes, where all sizes are known.
     #[inline]
     fn follow(
         &mut self,
@@ -148,7 +148,7 @@ impl OrderedModel {
     ) {
         match (outcome, size) {
             (BlockOutcome::Duplicate | BlockOutcome::Again, _) => {}
-            // What is not followed may be new; in a stretch it counts as that.
+            // A content that is not followed may be new; in a stretch it counts as new.
             (BlockOutcome::New | BlockOutcome::Passed, Some(size)) if stretch => {
                 let pairs = ladder::stretches_to_one(block.size_shift) as f64;
                 self.neighbours.stored(block.name, size, pairs);
@@ -160,7 +160,7 @@ impl OrderedModel {
         }
     }
 
-    /// Counts a stored block for what the packer's figure is corrected by.
+    /// Counts a stored block for the correction of the packer's figure.
     #[inline]
     fn calibrate(
         &mut self,
@@ -172,7 +172,7 @@ impl OrderedModel {
         let shift = self.model.shift();
         let each = match outcome {
             BlockOutcome::New | BlockOutcome::Again => (1u64 << shift) as f64,
-            // Contents that are not followed may be new; in a stretch they count as that.
+            // Contents that are not followed may be new; in a stretch they count as new.
             BlockOutcome::Passed => 0.0,
             BlockOutcome::Duplicate => return,
         };
@@ -182,7 +182,7 @@ impl OrderedModel {
         }
     }
 
-    /// Returns what all came to.
+    /// Returns the counts of everything.
     pub fn finish(self) -> Whole {
         let shift = self.model.shift();
         Whole {

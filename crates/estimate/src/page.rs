@@ -10,14 +10,14 @@ use crate::{Answer, Count, Directory};
 const SHOWN: usize = 40;
 /// Shares below this are not told apart, percent.
 const LEAST: f64 = 0.01;
-/// Size of a histogram and of its words, in units of its own, which are some 0.8 to 1.3 px.
+/// Size of a histogram and of its text, in SVG units, which are some 0.8 to 1.3 px.
 const WIDTH: f64 = 800.0;
 const HEIGHT: f64 = 190.0;
 const WORDS: f64 = 12.0;
 /// Room for the words below the bars.
 const BOTTOM: f64 = 24.0;
 
-/// The body of the page; whoever has a frame puts it in.
+/// Returns the body of the page, without the HTML frame that the caller adds.
 pub fn page(answer: &Answer) -> String {
     let markup = html! {
         header.top style="padding-left:0;padding-right:0" {
@@ -42,13 +42,13 @@ pub fn page(answer: &Answer) -> String {
         (tiles(answer))
         h2 { "How far blocks compress" }
         p.soft { "Distinct blocks by their LZ4 size. VDO packs blocks of up to 290 bytes by fourteen, of up to 2030 bytes by two; what is larger \
-            finds company only if small blocks are there to fill the rest." }
+            is packed only if there are small blocks that fill the rest." }
         (bars(["LZ4 size, bytes", "Blocks"], &answer.spread.lz4_bytes, &|from| from.to_string()))
         h2 { "How far apart duplicates are" }
         p.soft { "Duplicates by the distinct data written since their content was last written. An index forgets what is farther away \
             than its window: " (bytes(answer.vdo.index.window_bytes as f64)) "." }
         (bars(["distinct data since", "Blocks"], &answer.spread.distance_blocks, &|from| bytes(from as f64 * 4096.0)))
-        h2 { "How often contents come" }
+        h2 { "How often contents are written" }
         p.soft { "Contents by how often they were written. A physical block takes 254 references." }
         (bars(["times written", "Contents"], &answer.spread.references, &|from| grouped(from)))
         (directories(answer))
@@ -60,7 +60,7 @@ pub fn page(answer: &Answer) -> String {
 fn percent(value: Option<f64>) -> String {
     match value {
         None => "–".into(),
-        // No-break spaces: a number does not part from its sign.
+        // No-break spaces, so that a line never ends between a number and its sign.
         Some(v) if v > 0.0 && v < LEAST => format!("<\u{a0}{LEAST}\u{a0}%"),
         Some(v) => format!("{}\u{a0}%", significant(v, 3)),
     }
@@ -78,7 +78,7 @@ fn tiles(answer: &Answer) -> Markup {
     html! { div.tiles.five {
         (tile("VDO saves", &percent(vdo.saving_percent), &format!("± {} points", significant(error, 2))))
         (tile("Duplicates", &share(blocks.duplicate), &format!("{} forgotten by the index", grouped(vdo.index.duplicates_missed))))
-        (tile("Zero blocks", &share(blocks.zero), "stored by no layer that reduces"))
+        (tile("Zero blocks", &share(blocks.zero), "not stored by any layer that reduces data"))
         (tile("Packing", &percent(vdo.packer.saving_percent), &format!("of stored blocks; LZ4 alone {}", percent(answer.lz4_saving_percent))))
         (tile("128 KiB, LZ4 / zstd", &format!("{} / {}", percent(answer.comparison.lz4.saving_percent), percent(answer.comparison.zstd.saving_percent)),
             &format!("as btrfs or ZFS compress, without deduplication{}{}", other_sure(answer), same(answer))))
@@ -97,7 +97,7 @@ fn other_sure(answer: &Answer) -> String {
     }
 }
 
-/// Returns the saving by records of which there is another, as text; empty where nobody counted them.
+/// Returns the saving from storing equal records once, as text; empty where records were not counted.
 fn same(answer: &Answer) -> String {
     answer.comparison.dedupe.map_or_else(String::new, |dedupe| {
         let (saved, table) = (percent(dedupe.saving_percent), bytes(dedupe.table_bytes as f64));
@@ -105,7 +105,9 @@ fn same(answer: &Answer) -> String {
             Some(error) if error > 0.0 => format!(" ± {} points", significant(error, 2)),
             _ => String::new(),
         };
-        format!("; same records alone: {saved}{sure} of all but zeros (table of ZFS: {table})")
+        format!(
+            "; equal records stored once: {saved}{sure} of all but zeros (table of ZFS: {table})"
+        )
     })
 }
 
@@ -121,7 +123,7 @@ fn bars([label, what]: [&str; 2], counts: &[Count], name: &dyn Fn(u64) -> String
     html! {
         figure.chart {
             p.reading { (what) " by " (label) "; the highest bar: " (grouped(top)) }
-            // Wider than a narrow window, so that its words can be read there: it scrolls.
+            // Wider than a narrow window, where it scrolls, so that its text stays legible.
             div.scroll tabindex="0" role="region" aria-label=(label) {
             svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } style="display:block;min-width:40rem;padding:12px" role="img" aria-label=(label) {
                 @for (at, bar) in counts.iter().enumerate() {
@@ -182,7 +184,7 @@ fn sizing(answer: &Answer) -> Markup {
         h2 { "A volume for this data" }
         div.scroll tabindex="0" role="region" aria-label="Sizing" { table { tbody {
             tr { th scope="row" { "Physical size to buy" } td { (bytes(sizing.physical_bytes as f64)) } }
-            tr { th scope="row" { "Of the room for blocks free" } td { (percent(Some(sizing.headroom_percent))) } }
+            tr { th scope="row" { "Share of its blocks kept free" } td { (percent(Some(sizing.headroom_percent))) } }
             tr { th scope="row" { "Logical size" } td { (bytes(sizing.logical_bytes as f64)) } }
             tr { th scope="row" { "Memory" } td { (bytes(sizing.memory_bytes as f64)) } }
             tr { th scope="row" { "Index" } td { (bytes(sizing.index_memory_bytes as f64)) @if sizing.index_sparse { " sparse" } @else { " dense" } } }

@@ -38,7 +38,7 @@ pub fn profile(
     })
 }
 
-/// Sizes of as many blocks as are unique.
+/// Returns the sizes, scaled to `unique` blocks.
 fn sizes(figures: &Figures, near: &[f64], unique: u64) -> Vec<ProfileSize> {
     let sized: f64 = figures.sizes.iter().sum();
     if sized == 0.0 {
@@ -51,7 +51,7 @@ fn sizes(figures: &Figures, near: &[f64], unique: u64) -> Vec<ProfileSize> {
         let bytes: f64 =
             counts.iter().enumerate().map(|(at, n)| (bar * STEP + at) as f64 * n).sum();
         before += here;
-        // Rounding the sums, not the parts, gives exactly as many as there are.
+        // Rounding the sums, not the parts, keeps the total exact.
         let upto = (unique as f64 * before / sized).round() as u64;
         if upto > told {
             let lz4_bytes = ((bytes / here).round() as u32).clamp(1, BLOCK as u32);
@@ -63,7 +63,7 @@ fn sizes(figures: &Figures, near: &[f64], unique: u64) -> Vec<ProfileSize> {
     rows
 }
 
-/// Returns how often contents came again, and how far apart, with as many duplicates as there are.
+/// Returns how often contents came again, and how far apart, scaled to the number of duplicates in `blocks`.
 fn reuse(figures: &Figures, blocks: &Blocks) -> Vec<ProfileReuse> {
     let all: f64 = figures.reuse.iter().map(|row| row.duplicates).sum();
     if all == 0.0 {

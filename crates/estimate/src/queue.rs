@@ -1,14 +1,14 @@
 //! Jobs on their way from the walk to the workers.
 //!
-//! The walk is ahead of the workers most of the time, and what it does for one job takes next to nothing. Were it woken for
-//! every job that is taken, each would cost two changes of threads; so it is woken when half of its jobs are gone.
+//! The walk is ahead of the workers most of the time, and its work for one job takes next to no time. Waking it for every job that is
+//! taken would cost two context switches each, so it is woken when half of the jobs are gone.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::source::Job;
 
-/// A bounded queue with one end that hands out and several that take.
+/// A bounded queue with one thread that hands out jobs and several that take them.
 pub struct Queue {
     state: Mutex<State>,
     /// There is a job, or there will be none.
@@ -27,11 +27,11 @@ struct State {
     over: bool,
 }
 
-/// Who takes jobs; the walk ends when there is none left.
+/// The handle of a thread that takes jobs; the walk ends when there is no taker left.
 pub struct Taker<'a>(&'a Queue);
 
 impl Queue {
-    /// An empty queue of at most so many jobs.
+    /// Creates an empty queue for at most `most` jobs.
     pub fn new(most: usize) -> Self {
         let most = most.max(2);
         Self { state: Mutex::default(), filled: Condvar::new(), emptied: Condvar::new(), most }
@@ -41,7 +41,7 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One more that takes jobs.
+    /// Creates one more taker.
     pub fn taker(&self) -> Taker<'_> {
         self.state().takers += 1;
         Taker(self)

@@ -1,4 +1,4 @@
-//! Data, its profile, and what the profile makes: estimates of both agree.
+//! Round trips: estimates of data, and of the content made from its profile, agree.
 
 use std::time::Duration;
 
@@ -15,11 +15,11 @@ use crate::{Request, Sources};
 /// 96 MiB.
 const BLOCKS: usize = 24 << 10;
 
-/// Most points of the saving, that of the packer, duplicates, zeros and fragments on unique data.
+/// Largest differences on unique data, in points: of the saving, the packer's saving, duplicates, zeros, fragments.
 const UNIQUE: [f64; 5] = [0.5, 0.5, 0.1, 0.1, 1.5];
-/// Tolerances with duplicates.
+/// Largest differences on data with duplicates.
 const AGAIN: [f64; 5] = [0.5, 1.0, 0.1, 0.1, 2.0];
-/// Tolerances at any share of duplicates.
+/// Largest differences at any share of duplicates.
 const ANY: [f64; 5] = [1.0, 1.0, 0.1, 0.1, 2.5];
 
 /// Blocks as (name, LZ4 size), in order; name 0 is a zero block.
@@ -50,7 +50,7 @@ fn name(id: u64) -> u64 {
     Seed(id).derive("name").0 | 1
 }
 
-/// Returns what is made from a profile, from its bytes.
+/// Makes content from a profile; returns (name, LZ4 size) of its blocks, found from their bytes.
 fn made(profile: &Profile, blocks: usize, seed: u64) -> Vec<(u64, u16)> {
     let profile = Profile::read(&profile.to_json().unwrap(), "p").unwrap();
     let profile = Some(ProfileSource::Loaded(Box::new(profile)));
@@ -72,7 +72,7 @@ fn made(profile: &Profile, blocks: usize, seed: u64) -> Vec<(u64, u16)> {
     blocks.collect()
 }
 
-/// Files of made-up data: sizes of their blocks are alike, their last is small; some come twice in a row, some again later.
+/// Files of made-up data: blocks of a file have similar sizes, the last one is small; some files come twice in a row, some again later.
 fn files(spread: u64, near: u64, far: u64, zero: u64, seed: u64) -> Vec<(u64, u16)> {
     let mut rng = Seed(seed).derive("files").generator();
     let (mut blocks, mut next) = (Vec::new(), 1);
@@ -106,8 +106,8 @@ fn files(spread: u64, near: u64, far: u64, zero: u64, seed: u64) -> Vec<(u64, u1
     blocks
 }
 
-/// Data of which so many percent are duplicates: files that come again at once, those that pack and those that do not, blocks
-/// that come many times in a row, and stretches of long ago.
+/// Data with `percent` percent duplicates: files that come again at once, some that pack and some that do not, blocks
+/// that come many times in a row, and stretches repeated from long ago.
 fn with_duplicates(percent: u64, blocks: usize) -> Vec<(u64, u16)> {
     let mut rng = Seed(percent).derive("duplicates").generator();
     let (mut all, mut next, mut again) = (Vec::new(), 1, 0);

@@ -24,7 +24,7 @@ use crate::{Error, Request};
 const AHEAD: usize = 16;
 /// Done jobs that may wait for one before them, or for the model.
 const WAITING: usize = 1024;
-/// Nobody wants to hear how far it is before this.
+/// Time before the first report of progress.
 const QUIET: Duration = Duration::from_secs(2);
 /// Time between two reports of progress.
 const TELL: Duration = Duration::from_millis(250);
@@ -61,13 +61,13 @@ struct Shared<'a> {
     bytes: AtomicU64,
 }
 
-/// Who hears how far it is.
+/// The receiver of progress reports.
 pub type OnProgress<'a> = &'a mut dyn FnMut(Progress);
 
-/// Reads everything once and says what a volume would make of it; a disk with a partition that begins off the blocks of 4 KiB once more, cut
-/// from there. `tell` hears how far it is, from the third second on; only for it
-/// is looked ahead how much there is, which takes a walk of its own.
-/// An interrupt ends it early: the answer is then of what was read so far, and says so.
+/// Reads everything once and estimates what a volume would make of it. A disk with a partition that does not begin at a multiple of 4 KiB is
+/// read once more, cut from there. `tell` receives progress reports from the third second on; only with it a separate walk finds
+/// how many bytes there are.
+/// An interrupt ends it early: the answer is then for what was read so far, and says so.
 pub fn estimate(
     request: &Request,
     interrupt: &Interrupt,
@@ -95,7 +95,7 @@ pub fn estimate(
     Ok(found)
 }
 
-/// The answer of one reading, and a partition that it met.
+/// The estimate of one reading, and the first partition off the blocks of 4 KiB that it met.
 type Scan = (Estimate, Option<(PathBuf, OffBlocks)>);
 
 /// Reads everything once; files and devices that are named are cut into blocks anew at each of the `cuts`.
@@ -171,8 +171,8 @@ fn scan(
     Ok((Estimate::of(request, parts)?, shared.tally.first_off_blocks()))
 }
 
-/// Tells whether all records of 128 KiB are compressed, for the comparison: when that is asked for, or there are few. `None` when how many there are
-/// is known only at the end.
+/// Tells whether all records of 128 KiB are compressed for the comparison: if that is asked for, or if there are few. `None` when their
+/// number is known only at the end.
 fn all_records(request: &Request, interrupt: &Interrupt) -> Option<bool> {
     let few = compare::SMALL * BLOCK as u64;
     let stop = || interrupt.level() != Level::None;
@@ -217,7 +217,7 @@ impl<'a> Shared<'a> {
     fn work(&self, jobs: &Taker) {
         let sampler = Sampler::new(self.all_records, Arc::clone(&self.scatter));
         let mut worker = Worker::new(self.request.exact, &self.remembered, &self.tally, sampler);
-        // What is taken comes before all that is left: what was read stays a whole beginning.
+        // A job that was taken is finished even after an interrupt, so that what was read is a beginning without gaps.
         while let Some(job) = jobs.take() {
             if self.interrupt.level() != Level::None {
                 break;
@@ -237,7 +237,7 @@ impl<'a> Shared<'a> {
         sequences.merge(&worker.sequences);
     }
 
-    /// Hands in what became of a job. One worker at a time puts it through the model, for all; the others go on with their
+    /// Hands in the result of a job. One worker at a time puts results through the model, for all; the others go on with their
     /// jobs, unless the model is far behind.
     fn hand_in(&self, done: Done) {
         let mut waiting = self.done.lock().unwrap_or_else(PoisonError::into_inner);
@@ -251,7 +251,7 @@ impl<'a> Shared<'a> {
             Err(TryLockError::WouldBlock) => return,
         };
         if self.model(order) > WAITING {
-            // One that came before all of these is slow.
+            // The job before all of these is slow.
             thread::sleep(Duration::from_millis(1));
         }
     }
@@ -260,7 +260,7 @@ impl<'a> Shared<'a> {
         self.order.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts all that was handed in through the model; gives how many wait for one before them.
+    /// Puts all that was handed in through the model; returns how many results wait for one before them.
     fn model(&self, mut order: MutexGuard<'_, OrderedModel>) -> usize {
         loop {
             let mut waiting = self.done.lock().unwrap_or_else(PoisonError::into_inner);
@@ -274,7 +274,7 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// Tells how far it is until all workers are done.
+    /// Reports progress until all workers are done.
     fn tell(&self, ends: &Receiver<()>, total: &Receiver<u64>, started: Instant, tell: OnProgress) {
         let mut total_bytes = None;
         while ends.recv_timeout(TELL) == Err(RecvTimeoutError::Timeout) {

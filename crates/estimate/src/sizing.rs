@@ -55,7 +55,7 @@ pub struct Sizing {
     pub data_bytes: u64,
     /// Data that is left after deduplication and compression, bytes.
     pub stored_bytes: u64,
-    /// Space that an XFS takes beside data, bytes: its log, inodes, directories. `null` for a bare volume.
+    /// Space that an XFS takes besides data, bytes: its log, inodes, directories. `null` for a bare volume.
     pub file_system_bytes: Option<u64>,
     /// The logical size: data and file system.
     pub logical_bytes: u64,
@@ -142,7 +142,7 @@ fn slab_for(data_blocks: u64) -> SlabBits {
     slab
 }
 
-/// Returns the bytes that an XFS takes beside data, by the defaults of mkfs.xfs: a log of 1/2048 of its size, 64 MiB to 2 GiB; inodes of 512
+/// Returns the bytes that an XFS takes besides data, by the defaults of mkfs.xfs: a log of 1/2048 of its size, 64 MiB to 2 GiB; inodes of 512
 /// bytes in chunks; about 100 bytes for a name and its place in a directory, and a block of extents for one file in 16.
 fn xfs_bytes(data: u64, files: u64) -> u64 {
     let log = (data / 2048).clamp(64 << 20, 2 << 30);

@@ -1,18 +1,18 @@
-//! The share of its blocks that they have in common, so that what a profile makes packs in long records as the data does.
+//! The share of its blocks that a profile lets them have in common, so that generated data packs in long records as the original does.
 
 use content::{BLOCK, ContentSpec, Profile, ProfileSource, Source, Texture};
 use units::Seed;
 
 use crate::compare::{RECORD, ZSTD_LEVEL};
 
-/// Records that are made to see what zstd saves on them: those of two strata of sizes.
+/// Records that are made to measure the saving of zstd: those of two strata of sizes.
 const RECORDS: usize = 64;
 /// Attempts.
 const TRIED: usize = 6;
 /// The most that is shared, percent.
 const MOST: f64 = 99.0;
 
-/// Finds for `profile` how much of a block is of the vocabulary that all blocks share: as much as makes zstd save `saving` percent on
+/// Sets in `profile` the part of a block that comes from the vocabulary that all blocks share, such that zstd saves `saving` percent on
 /// records of 128 KiB. A profile without a texture stays as it is.
 pub fn share_vocabulary(profile: &mut Profile, saving: f64) {
     let (mut low, mut high) = (0.0, MOST);
@@ -35,7 +35,7 @@ pub fn share_vocabulary(profile: &mut Profile, saving: f64) {
     }
 }
 
-/// Returns what zstd saves on what the profile makes, percent, sizes rounded up to 4 KiB.
+/// Returns the saving of zstd on data made from the profile, percent, with sizes rounded up to 4 KiB.
 fn saved(profile: &Profile) -> Option<f64> {
     let spec = ContentSpec {
         profile: Some(ProfileSource::Loaded(Box::new(profile.clone()))),

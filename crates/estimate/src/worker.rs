@@ -1,4 +1,4 @@
-//! The work of every core: reads a job, tells zero blocks from others, computes fingerprints of the others, takes sizes where they are wanted.
+//! The work of every thread: reads a job, finds zero blocks, computes fingerprints of the others, and takes sizes where they are wanted.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -11,10 +11,10 @@ use crate::compare::{self, Sampler};
 use crate::ladder;
 use crate::source::{JOB, Job, Piece, Tally};
 
-/// Blocks that are named before the first of them is compressed: they stay in the cache, and what is remembered of them is
-/// fetched meanwhile.
+/// Blocks that are named before the first of them is compressed: they stay in the cache, and their remembered sizes are
+/// prefetched meanwhile.
 const BATCH: usize = 8;
-/// log2 of the sizes that all workers remember together (512 KiB), until there are enough duplicates for more (8 MiB).
+/// log2 of the number of sizes that all workers remember together (512 KiB), until there are enough duplicates for more (8 MiB).
 const FEW_BITS: u32 = 16;
 const MANY_BITS: u32 = 20;
 /// Bits of a size in what is remembered.
@@ -22,8 +22,8 @@ const SIZE_BITS: u32 = 13;
 /// One name in this many of the sizes that are taken has its sequences counted.
 const COUNTED: u64 = 16;
 
-/// Sizes of contents that came before, so that those of duplicates are not taken again. It forgets as it likes: a size is
-/// always the same. What fits a core's cache is asked in no time; more is worth it only where duplicates are many.
+/// Sizes of contents that came before, so that those of duplicates are not taken again. It may forget any of them, since a size can
+/// be taken again. Lookups in a table that fits a core's cache are nearly free; a larger one is worth it only with many duplicates.
 pub struct SizeCache {
     few: Sizes,
     many: OnceLock<Sizes>,
@@ -36,7 +36,7 @@ impl Default for SizeCache {
 }
 
 impl SizeCache {
-    /// Told how many blocks there were so far and how many of them were duplicates; from one in sixteen on, more is remembered.
+    /// Takes the numbers of duplicates and of all blocks so far; from one duplicate in sixteen blocks on, more sizes are remembered.
     pub fn duplicates(&self, [duplicates, blocks]: [u64; 2]) {
         if blocks >> FEW_BITS > 0 && duplicates >= blocks / 16 {
             self.many.get_or_init(|| Sizes::new(MANY_BITS));
@@ -53,7 +53,7 @@ struct Sizes(Box<[AtomicU64]>);
 
 impl Sizes {
     fn new(bits: u32) -> Self {
-        // Not zeros, which would come as memory that nobody has written: each page would be mapped when it is first looked at,
+        // Not zeros, for which the kernel would hand out untouched memory: each page would be mapped when it is first read,
         // and once more, on all cores, when it is first written. No name is all ones.
         Self((0..1u64 << bits).map(|_| AtomicU64::new(u64::MAX)).collect())
     }
@@ -62,7 +62,7 @@ impl Sizes {
         &self.0[(name >> 8) as usize & (self.0.len() - 1)]
     }
 
-    /// This name is about to be asked for.
+    /// Prefetches the entry of a name that is about to be looked up.
     fn expect(&self, name: u64) {
         prefetch(self.slot(name));
     }
@@ -106,7 +106,7 @@ pub struct Done {
     pub stretch: Option<u64>,
 }
 
-/// The parts of a piece that nobody wrote.
+/// The parts of a piece that were never written.
 #[derive(Debug, Default)]
 struct Blanks {
     blocks: u32,
@@ -122,7 +122,7 @@ pub struct Worker<'a> {
     room: Vec<u8>,
     /// Offset of the first whole page in `room`, which reading past the page cache needs.
     start: usize,
-    /// The name of the record that blocks are read of, as far as they were.
+    /// The name of the record that is being read, from its blocks so far.
     record: u64,
     /// The comparison's sample.
     pub sampler: Sampler,
@@ -170,7 +170,7 @@ impl<'a> Worker<'a> {
                 zeros += self.batches(record.clone(), [shift, taken], &mut done.blocks);
                 let foretold = self.foretold(record.clone(), &done.blocks[first..]);
                 let bytes = &self.room[self.start..][record.start..record.end.min(read)];
-                // What holds zeros alone takes no space.
+                // A record of zeros alone takes no space.
                 if done.blocks.len() > first {
                     done.records.push((self.record, (record.len() / BLOCK) as u8));
                 }
@@ -185,7 +185,7 @@ impl<'a> Worker<'a> {
         done
     }
 
-    /// Does the blocks in a part of the room, some at a time. Gives how many were zero.
+    /// Processes the blocks in a part of the room, [`BATCH`] at a time. Returns how many were zero.
     fn batches(
         &mut self,
         part: Range<usize>,
@@ -201,7 +201,7 @@ impl<'a> Worker<'a> {
             .sum()
     }
 
-    /// Returns how many blocks a record takes by what LZ4 makes of each of its blocks: of those whose sizes were taken, or else of the one amid.
+    /// Predicts how many blocks a record takes, from the LZ4 sizes of its blocks: those that were taken, or else that of the middle one.
     fn foretold(&mut self, record: Range<usize>, data: &[WrittenBlock]) -> u64 {
         let sizes = data.iter().filter_map(|block| block.lz4_bytes);
         let (mut known, mut sum) =
@@ -217,8 +217,8 @@ impl<'a> Worker<'a> {
         (sum * data.len()).div_ceil(known.max(1) * BLOCK).clamp(1, blocks.max(1)) as u64
     }
 
-    /// Names the blocks in a part of the room, and takes the sizes that are wanted: those of the sample (one in 2^the first), or
-    /// more of them (one in 2^the second). Gives how many were zero.
+    /// Names the blocks in a part of the room, and takes the sizes of one in 2^`taken` of them; one in 2^`shift` is in the sample.
+    /// Returns how many were zero.
     fn batch(
         &mut self,
         part: Range<usize>,
@@ -264,11 +264,11 @@ impl<'a> Worker<'a> {
         zeros
     }
 
-    /// Finds and counts the zero blocks of a piece that nobody wrote.
+    /// Finds and counts the zero blocks of a piece that were never written.
     fn blank(&self, piece: &Piece, read: usize) -> Blanks {
         let mut all = Blanks::default();
         let part = piece.offset..piece.offset + read as u64;
-        // What cannot be asked was written.
+        // Where this is not known, everything counts as written.
         let known = piece.source.blanks(part.clone()).unwrap_or_default();
         if known.is_empty() {
             return all;
@@ -297,7 +297,7 @@ impl<'a> Worker<'a> {
         all
     }
 
-    /// Reads a piece into the room; gives how many bytes there were.
+    /// Reads a piece into the room; returns how many bytes there were.
     fn read(&mut self, piece: &Piece) -> Option<usize> {
         let wanted = piece.source.request_bytes(piece.length);
         let room = &mut self.room[self.start..self.start + wanted];

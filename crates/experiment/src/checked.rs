@@ -1,4 +1,4 @@
-//! Checks that need more than one table, or every scale, with the bounds of a file and what follows from all of it.
+//! Checks that need more than one table, or every scale, with limits on the size of a file and bounds that follow from the plan.
 
 pub(crate) mod bounds;
 pub(crate) mod cache_bounds;

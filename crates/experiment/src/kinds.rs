@@ -1,4 +1,5 @@
-//! Every kind of stage: a file below, and one line here; two files beside them are of several kinds (targets, and changes of layers). No other place names one, but what reads results of earlier versions.
+//! Every kind of stage: each has a file below, and one line here; two more files (targets, and changes of layers) serve several kinds. No other
+//! place names a kind, except the code that reads results of earlier versions.
 
 pub(crate) mod action;
 pub(crate) mod ageing;
@@ -57,13 +58,13 @@ fn kinds() -> &'static [StageKind] {
     ALL.get_or_init(|| KINDS.to_vec())
 }
 
-/// Adds kinds that a program brings itself; false when a file was read already, and none is added.
+/// Adds kinds that a program brings itself; returns false, and adds none, if a file was read already.
 pub fn register(more: impl IntoIterator<Item = StageKind>) -> bool {
     ALL.set(KINDS.iter().copied().chain(more).collect()).is_ok()
 }
 
 impl StageKind {
-    /// Takes `do` out of a stage: the kind that it names.
+    /// Takes `do` out of a stage, and returns the kind that it names.
     pub(crate) fn take(table: &mut Table) -> Result<&'static Self, Diagnostic> {
         let names = || kinds().iter().map(|kind| kind.facts.name);
         let Some(written) = table.take::<String>(&DO)? else {

@@ -83,7 +83,7 @@ pub(crate) fn read(
         mistakes.extend(strange.map(|name| {
             let names = variants::names(variants);
             let message = format!(
-                "Stage '{}' is for a variant '{name}', which there is not",
+                "Stage '{}' is for a variant '{name}', which does not exist",
                 stage.head.name
             );
             let at = stage.head.places.at("only");
@@ -92,7 +92,7 @@ pub(crate) fn read(
             let others = stage.head.only.iter().filter(|name| known(name)).map(String::as_str);
             let only: Vec<&str> = others.chain(nearest(name, names)).collect();
             match only[..] {
-                // Which it is for nobody knows.
+                // It is not known which variant is meant.
                 [] => Diagnostic {
                     instead: Some(Mend::Example(format!("{:?}", variants::names(variants)).into())),
                     ..mistake
@@ -104,7 +104,7 @@ pub(crate) fn read(
     if mistakes.is_empty() { Ok(stages) } else { Err(mistakes) }
 }
 
-/// Refuses stages of which none is measured.
+/// Refuses an experiment without a measured stage.
 pub(crate) fn check_measured(stages: &[Stage]) -> Option<Diagnostic> {
     let help = "add a [[stage]] with do = \"load\" and measure = true";
     let span = stages.last().map(|stage| stage.head.places.at("name"));
@@ -122,7 +122,7 @@ fn stage(mut table: Table, file: &str) -> Result<Stage, Diagnostic> {
     }
     let measured = table.take(&MEASURE)?.is_some_and(toml::Spanned::into_inner);
     unmeasured(measured, &places, kind)?;
-    // What is measured means what it says only when the stack has come to rest.
+    // Figures are only right when the stack has come to rest, so a measured stage settles by default.
     let settle = table.take(&SETTLE)?.map_or(measured, toml::Spanned::into_inner);
     let only = only(&mut table)?;
     let target =
@@ -162,7 +162,7 @@ fn only(table: &mut Table) -> Result<Vec<String>, Diagnostic> {
     Ok(only.into_inner())
 }
 
-/// Returns when the cell fails because the stage has not ended.
+/// Reads the deadline: the time after which the cell fails if the stage has not ended.
 fn deadline(table: &mut Table) -> Result<Option<Nanos>, Diagnostic> {
     let Some(deadline) = table.take::<Nanos>(&DEADLINE)? else { return Ok(None) };
     let value = *deadline.get_ref();
@@ -181,7 +181,7 @@ fn unmeasured(measured: bool, places: &Places, kind: &KindFacts) -> Result<(), D
     Err(Diagnostic::at(places.at("measure"), message, help).without())
 }
 
-/// Tells whether a load draws hot places of its own.
+/// Tells whether a load draws its own hot places instead of using those of the other stages.
 fn places_of(table: &mut Table) -> Result<bool, Diagnostic> {
     let Some(word) = table.take::<String>(&PLACES)? else { return Ok(false) };
     match word.get_ref().as_str() {

@@ -1,4 +1,4 @@
-//! The columns that several tables have, and their values.
+//! The columns shared by several tables, and their values.
 
 use results::model::LatencySummary;
 use results::{CellData, ResultSet};
@@ -42,7 +42,7 @@ pub(crate) const P999: Column =
     integer("latency_p999_ns", "99.9th percentile of the latency, nanoseconds");
 pub(crate) const MAX: Column = integer("latency_max_ns", "largest latency, nanoseconds");
 
-/// The values of a latency, in the order of its columns.
+/// Returns the values of a latency, in the order of its columns.
 pub(crate) fn latency(of: Option<LatencySummary>) -> [Value<'static>; 6] {
     let whole = |part: fn(LatencySummary) -> u64| Value::integer(of.map(part));
     [
@@ -55,7 +55,7 @@ pub(crate) fn latency(of: Option<LatencySummary>) -> [Value<'static>; 6] {
     ]
 }
 
-/// The values that say of which cell a row is: run, cell, variant, repeat.
+/// Returns the values that identify the cell of a row: run, cell, variant, repeat.
 pub(crate) fn key<'a>(set: &'a ResultSet, cell: &'a CellData) -> [Value<'a>; 4] {
     [
         Value::Text(&set.manifest.run_id),

@@ -1,4 +1,4 @@
-//! CSV as in RFC 4180: a line of names, a line a row; what is missing is an empty field.
+//! CSV as in RFC 4180: a line of names, then one line per row; a missing value is an empty field.
 
 use std::io::{self, Write};
 
@@ -35,7 +35,7 @@ impl Rows for Delimited {
     }
 }
 
-/// A text as a field. An empty one is quoted, to differ from one that is missing.
+/// Returns a text as a field. An empty text is quoted, to distinguish it from a missing value.
 fn quoted(text: &str) -> String {
     match text.is_empty() || text.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),

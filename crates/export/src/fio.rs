@@ -7,21 +7,21 @@ use results::model::{IntervalRow, LoadSummary, OperationSummary, Row, StageRecor
 use results::{CellData, ResultSet, histogram};
 use serde_json::{Map, Value, json};
 
-/// The percentiles that fio tells.
+/// The percentiles that fio reports.
 const PERCENTILES: [f64; 17] = [
     1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95,
     99.99,
 ];
 
-/// Directions that fio has, with the operations of Fathom's that are theirs.
+/// fio's directions, each with the operations of Fathom that belong to it.
 const DIRECTIONS: [(&str, &[&str]); 3] = [
     ("read", &["read", "randread"]),
     ("write", &["write", "randwrite"]),
     ("trim", &["discard", "randdiscard"]),
 ];
 
-/// Returns the measured loads of a cell as the jobs of one run of fio's, and what that form cannot say, in sentences; `None` where the cell
-/// has no such load.
+/// Returns the measured loads of a cell as the jobs of one run of fio, and what fio's format cannot express, in sentences; `None` where the
+/// cell has no such load.
 pub fn json_plus(set: &ResultSet, cell: &CellData) -> Option<(Value, Vec<String>)> {
     let record = cell.record.as_ref()?;
     let measured = record.stages.iter().filter(|stage| stage.measured);
@@ -44,14 +44,14 @@ pub fn json_plus(set: &ResultSet, cell: &CellData) -> Option<(Value, Vec<String>
             "variant": cell.entry.variant,
             "repeat": cell.entry.repeat,
             "state": cell.state(),
-            "about": "clat_ns and lat_ns are one and the same: from the submission, or in an open loop from the intended start, to the completion",
+            "about": "clat_ns and lat_ns are the same here: from the submission, or in an open loop from the intended start, to the completion",
         },
         "jobs": jobs,
     });
     Some((value, left_out))
 }
 
-/// Returns when a cell ended, milliseconds since 1970.
+/// Returns the end of a cell, milliseconds since 1970.
 fn ended_ms(started_utc: &str, end_ns: Option<u64>) -> u64 {
     let started = started_utc.parse::<jiff::Timestamp>().map_or(0, jiff::Timestamp::as_millisecond);
     u64::try_from(started).unwrap_or(0) + end_ns.unwrap_or(0) / 1_000_000
@@ -81,9 +81,12 @@ fn job(
         left_out.push(format!("fio has no word for '{name}' of stage '{}'", stage.name));
     }
     if errors > 0 {
-        left_out.push(format!("{errors} failed I/Os of stage '{}' are in no figure", stage.name));
+        left_out.push(format!(
+            "{errors} failed I/Os of stage '{}' are left out of all figures",
+            stage.name
+        ));
     }
-    // The CPU time is of all I/Os, the runtime of those after a ramp.
+    // CPU time covers all I/Os, but the runtime only those after a ramp.
     let share = 100.0 / load.ramp_factor();
     let percent = |cpu: f64| if seconds > 0.0 { share * cpu / seconds } else { 0.0 };
     job.insert("job_runtime".into(), millis(load.duration_ns).into());
@@ -94,12 +97,12 @@ fn job(
     job.into()
 }
 
-/// Returns a time as fio writes it, in whole milliseconds: the nearest, and not none of what took some time.
+/// Returns a time as fio writes it, in whole milliseconds: rounded, but at least 1 if it is not zero.
 fn millis(ns: u64) -> u64 {
     (ns.saturating_add(500_000) / 1_000_000).max(u64::from(ns > 0))
 }
 
-/// Returns how a load was driven, in fio's words.
+/// Returns how a load was driven, as fio's job options.
 fn options(stage: &StageRecord, load: &LoadSummary) -> Value {
     let engine = &load.engine;
     let backend = if engine.backend == "sync" { "psync" } else { &engine.backend };
@@ -112,7 +115,7 @@ fn options(stage: &StageRecord, load: &LoadSummary) -> Value {
     })
 }
 
-/// Returns what the operations `names` did, as one direction of fio's.
+/// Returns the figures of the operations `names` as one of fio's directions.
 fn side(names: &[&str], stage: &StageRecord, load: &LoadSummary, cell: &CellData) -> Value {
     let operations: Vec<&OperationSummary> =
         names.iter().filter_map(|name| load.operations.get(*name)).collect();
@@ -143,7 +146,7 @@ fn side(names: &[&str], stage: &StageRecord, load: &LoadSummary, cell: &CellData
     side.into()
 }
 
-/// Bytes and I/Os per second of each interval in which the operations `names` were at work.
+/// Returns bytes and I/Os per second of each interval in which the operations `names` were at work.
 fn rates(names: &[&str], stage: &StageRecord, cell: &CellData) -> Vec<(f64, f64)> {
     let mut intervals: BTreeMap<u64, (u64, u64, u64)> = BTreeMap::new();
     let is_of_side =
@@ -186,7 +189,7 @@ fn latencies_of_none() -> Value {
     json!({ "min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0 })
 }
 
-/// A histogram of nanoseconds with its percentiles and bins.
+/// Returns a histogram of nanoseconds with its percentiles and bins.
 fn latencies(histogram: Option<&Histogram<u64>>) -> Value {
     let Some(histogram) = histogram.filter(|all| !all.is_empty()) else {
         return latencies_of_none();

@@ -1,7 +1,7 @@
-//! A result as tables (CSV, JSON lines, Parquet), interval logs of HdrHistogram, and JSON in the form of fio's.
+//! Exports a result as tables (CSV, JSON lines, Parquet), as interval logs of HdrHistogram, and as JSON in fio's format.
 //!
-//! A table is data: its name, its columns, and a function that hands out its rows one by one. A format takes rows one by one. So no
-//! table is ever whole in memory, and a format knows no table.
+//! A table is data: its name, its columns, and a function that yields its rows one by one. A format consumes rows one by one. So a table is
+//! never completely in memory, and formats do not depend on particular tables.
 #![forbid(unsafe_code)]
 
 mod columns;
@@ -27,22 +27,22 @@ pub use tables::TABLES;
 
 use table::Begin;
 
-/// A form of files that other programs read.
+/// A file format that other programs read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// A table a file, RFC 4180.
+    /// One file per table, RFC 4180.
     Csv,
-    /// A table a file, one JSON object a line.
+    /// One file per table, with one JSON object per line.
     Jsonl,
-    /// A table a file, compressed with zstd.
+    /// One file per table, compressed with zstd.
     Parquet,
-    /// A file a cell: its latencies as an interval log of HdrHistogram.
+    /// One file per cell: its latencies as an interval log of HdrHistogram.
     Hlog,
-    /// A file a cell: its loads as fio's `json+` has them.
+    /// One file per cell: its loads in the format of fio's `json+`.
     FioJson,
 }
 
-/// Why a result cannot be exported.
+/// The reason why a result cannot be exported.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// The system refused.
@@ -53,7 +53,7 @@ pub enum ExportError {
         /// The system's error.
         source: io::Error,
     },
-    /// Nothing in the result has this form.
+    /// Nothing in the result can be exported in this format.
     #[error("{0}")]
     Nothing(String),
 }
@@ -65,14 +65,14 @@ pub struct Made {
     pub name: String,
     /// The number of rows of a table, of lines of a log, of loads of a JSON file.
     pub rows: u64,
-    /// Things that the form cannot say, in sentences.
+    /// Things that the format cannot express, in sentences.
     pub left_out: Vec<String>,
 }
 
-/// Writes `set` into `folder`, which is there and empty, and returns the files made; `on` is told each when it is done.
+/// Writes `set` into `folder`, an existing empty directory, and returns the files made; `on` is called with each file when it is done.
 ///
 /// # Errors
-/// When a file cannot be written, or nothing in the result can be told in this form.
+/// When a file cannot be written, or nothing in the result can be exported in this format.
 pub fn export(
     set: &ResultSet,
     format: Format,

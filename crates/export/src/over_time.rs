@@ -1,4 +1,4 @@
-//! The tables of what happened over time: intervals of loads, and samples.
+//! The tables over time: intervals of loads, and samples.
 
 use std::io;
 
@@ -12,7 +12,7 @@ use crate::table::{Table, Take, Value};
 
 pub(crate) static INTERVALS: Table = Table {
     name: "intervals",
-    about: "one row an operation and interval of a load; of a load with per_job one row each job besides",
+    about: "one row per operation and interval of a load; for a load with per_job also one row per job",
     columns: &[
         RUN_ID,
         CELL,
@@ -78,7 +78,7 @@ fn interval<'a>(
 
 pub(crate) static SAMPLES: Table = Table {
     name: "samples",
-    about: "one row a counter that a source gave at one moment; one that could not be read is one row with its error",
+    about: "one row per counter that a source gave at one moment; a source that could not be read gives one row with the error",
     columns: &[
         RUN_ID,
         CELL,
@@ -88,7 +88,7 @@ pub(crate) static SAMPLES: Table = Table {
         text("source", "id of what was read (vdo.stats, machine.diskstats)"),
         text(
             "mark",
-            "the defined moment that it was read at (stage_start, settled); missing between them",
+            "the defined moment at which it was read (stage_start, settled); missing for the samples in between",
         ),
         text("counter", "name of the counter, nested names joined with dots"),
         number("value", "its value; missing where the source had none"),

@@ -1,4 +1,4 @@
-//! Parquet: columns, compressed with zstd, in groups of rows; the meaning of each column stands in the file.
+//! Parquet: columns, compressed with zstd, in groups of rows; the file's metadata has the meaning of each column.
 
 use std::io;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use parquet::schema::types::Type;
 
 use crate::table::{Column, Kind, Rows, Table, To, Value};
 
-/// Rows that are in memory before they are written, all together.
+/// Number of rows that are collected in memory before they are written together.
 const GROUP: usize = 64 << 10;
 
-/// The values of one column that wait to be written.
+/// The values of one column that are waiting to be written.
 enum Waiting {
     Text(Vec<ByteArray>),
     Integer(Vec<i64>),
@@ -34,7 +34,7 @@ impl Waiting {
         }
     }
 
-    /// Takes a value; false where there is none, or one of another kind.
+    /// Adds a value; returns false if it is missing or of another kind.
     fn push(&mut self, value: &Value) -> bool {
         match (self, *value) {
             (Self::Text(all), Value::Text(text)) => all.push(ByteArray::from(text)),
@@ -48,7 +48,7 @@ impl Waiting {
         true
     }
 
-    /// Writes the values; `known` has a 1 for each row that has one, a 0 for each that has none.
+    /// Writes the values; `known` has a 1 for each row with a value, and a 0 for each without.
     fn write(
         &mut self,
         column: &mut SerializedColumnWriter,

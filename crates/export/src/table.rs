@@ -1,4 +1,4 @@
-//! Tables as data, and what takes their rows.
+//! Tables as data, and the trait for writers of their rows.
 
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -32,47 +32,47 @@ pub struct Column {
 /// A value of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Value<'a> {
-    /// One of [`Kind::Text`].
+    /// A value of [`Kind::Text`].
     Text(&'a str),
-    /// One of [`Kind::Integer`].
+    /// A value of [`Kind::Integer`].
     Integer(u64),
-    /// One of [`Kind::Number`].
+    /// A value of [`Kind::Number`].
     Number(f64),
-    /// One of [`Kind::Truth`].
+    /// A value of [`Kind::Truth`].
     Truth(bool),
-    /// None: it is not known.
+    /// A missing value: it is not known.
     Missing,
 }
 
 impl<'a> Value<'a> {
-    /// Makes a text, or none.
+    /// Makes a text value, or a missing one.
     pub fn text(text: Option<&'a str>) -> Self {
         text.map_or(Self::Missing, Self::Text)
     }
 
-    /// Makes a whole number, or none.
+    /// Makes a whole number, or a missing value.
     pub fn integer(number: Option<u64>) -> Self {
         number.map_or(Self::Missing, Self::Integer)
     }
 
-    /// Makes a number, or none.
+    /// Makes a number, or a missing value if there is none or it is not finite.
     pub fn number(number: Option<f64>) -> Self {
         number.filter(|number| number.is_finite()).map_or(Self::Missing, Self::Number)
     }
 }
 
-/// Takes one row: as many values as the table has columns, in their order.
+/// A function that takes one row: as many values as the table has columns, in their order.
 pub type Take<'t> = dyn FnMut(&[Value]) -> io::Result<()> + 't;
 
 /// A table of a result.
 pub struct Table {
-    /// Its name, that of its file without the ending.
+    /// Its name, also that of its file without the extension.
     pub name: &'static str,
     /// The meaning of one row.
     pub about: &'static str,
     /// Its columns in order.
     pub columns: &'static [Column],
-    /// Hands out the rows of a result one by one.
+    /// Passes the rows of a result to a function one by one.
     pub rows: fn(&ResultSet, &mut Take) -> io::Result<()>,
 }
 
@@ -80,7 +80,7 @@ pub struct Table {
 pub trait Rows {
     /// Takes one row.
     fn row(&mut self, values: &[Value]) -> io::Result<()>;
-    /// Writes what is left; without it the file is not whole.
+    /// Writes what is left; without this call the file is incomplete.
     fn end(self: Box<Self>) -> io::Result<()>;
 }
 

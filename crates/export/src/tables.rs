@@ -14,7 +14,7 @@ use crate::columns::{
 use crate::over_time::{INTERVALS, SAMPLES};
 use crate::table::{Table, Take, Value};
 
-/// Every table, the largest last.
+/// All tables, the largest last.
 pub static TABLES: &[&Table] =
     &[&RUNS, &CELLS, &STAGES, &OPERATIONS, &LAYERS, &INTERVALS, &SAMPLES];
 
@@ -22,7 +22,7 @@ fn fact<'a>(facts: &'a MachineFacts, name: &str) -> Value<'a> {
     Value::text(facts.0.get(name).map(String::as_str))
 }
 
-/// Every stage that a cell's record has, with the cell.
+/// Returns every stage in the cells' records, with its cell.
 fn stages(set: &ResultSet) -> impl Iterator<Item = (&CellData, &StageRecord)> {
     let records = set.cells.iter().filter_map(|cell| Some((cell, cell.record.as_ref()?)));
     records.flat_map(|(cell, record)| record.stages.iter().map(move |stage| (cell, stage)))
@@ -45,7 +45,7 @@ static RUNS: Table = Table {
         text("host_kernel", "kernel of the machine that Fathom was started on"),
         text("host_cpu", "processor of that machine"),
         text("guest_kernel", "kernel of the lab's machine"),
-        text("incomplete", "why the result is not whole; missing where it is"),
+        text("incomplete", "why the result is incomplete; missing where it is complete"),
         truth("unchanged", "true where every file is as the run left it; missing without a seal"),
     ],
     rows: runs,
@@ -84,7 +84,7 @@ fn runs(set: &ResultSet, take: &mut Take) -> io::Result<()> {
 
 static CELLS: Table = Table {
     name: "cells",
-    about: "one row a cell: one repeat of one variant",
+    about: "one row per cell: one repeat of one variant",
     columns: &[
         RUN_ID,
         CELL,
@@ -93,7 +93,7 @@ static CELLS: Table = Table {
         text("levels", "level of each factor, as a JSON object"),
         text(
             "state",
-            "pending, running, done, failed, interrupted or skipped; figures of done cells count alone",
+            "pending, running, done, failed, interrupted or skipped; only figures of done cells count",
         ),
         text("reason", "why it failed or was interrupted"),
         START,
@@ -103,7 +103,7 @@ static CELLS: Table = Table {
         text("memory", "bytes of memory of the machine that ran it"),
         number(
             "others_percent",
-            "CPU time of programs that are not the run's, percent of all CPUs of that machine",
+            "CPU time of programs that do not belong to the run, percent of all CPUs of that machine",
         ),
         number(
             "steal_percent",
@@ -155,7 +155,7 @@ fn word(state: CellState) -> &'static str {
 
 static STAGES: Table = Table {
     name: "stages",
-    about: "one row a stage of a cell",
+    about: "one row per stage of a cell",
     columns: &[
         RUN_ID,
         CELL,
@@ -173,9 +173,9 @@ static STAGES: Table = Table {
         number("cpu_system_s", "CPU seconds of its load or command in the kernel"),
         number(
             "machine_busy_s",
-            "CPU seconds in which a CPU of the machine was not idle, from the begin of the load until the stack had come to rest",
+            "CPU seconds in which a CPU of the machine was not idle, from the beginning of the load until the stack had come to rest",
         ),
-        number("elapsed_s", "how long its command, or what is done to the stack, took, seconds"),
+        number("elapsed_s", "duration of its command, or of its action on the stack, seconds"),
         text("error", "why it failed"),
     ],
     rows: |set, take| {
@@ -213,7 +213,7 @@ static STAGES: Table = Table {
 
 static OPERATIONS: Table = Table {
     name: "operations",
-    about: "one row an operation of a stage's load, over the whole load; of several targets one row each besides",
+    about: "one row per operation of a stage's load, over the whole load; with several targets also one row per target",
     columns: &[
         RUN_ID,
         CELL,
@@ -235,9 +235,9 @@ static OPERATIONS: Table = Table {
         P99,
         P999,
         MAX,
-        integer("attempted", "operations on a tree that were tried; missing for other loads"),
-        integer("expected_errors", "those of them that failed as they had to"),
-        integer("skipped", "operations on a tree that were not tried"),
+        integer("attempted", "operations on a tree that were attempted; missing for other loads"),
+        integer("expected_errors", "attempted operations that failed as expected"),
+        integer("skipped", "operations on a tree that were not attempted"),
     ],
     rows: operations,
 };
@@ -294,7 +294,7 @@ fn operation<'a>(
 
 static LAYERS: Table = Table {
     name: "layers",
-    about: "one row a figure of a layer or device, over a stage or the whole cell",
+    about: "one row per figure of a layer or device, over a stage or the whole cell",
     columns: &[
         RUN_ID,
         CELL,
@@ -303,7 +303,7 @@ static LAYERS: Table = Table {
         integer("stage", "the stage's place in the cell; missing for figures over the whole cell"),
         text("layer", "name of the layer or device in the experiment"),
         text("figure", "id of the figure: fathom layers LAYER says what it is"),
-        number("value", "its value; missing where the layer does not tell it"),
+        number("value", "its value; missing where the layer does not report it"),
     ],
     rows: |set, take| {
         for cell in &set.cells {

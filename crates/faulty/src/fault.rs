@@ -16,17 +16,17 @@ pub enum On {
     Flush,
 }
 
-/// When a fault happens: every condition has to hold. The default is always. Errors, short transfers and stalls look at
+/// The conditions of a fault, which all have to hold; by default it always happens. Errors, short transfers and stalls look at
 /// requests; corruption looks at each block of 4 KiB that a write covers whole.
 #[derive(Debug, Clone, PartialEq)]
 pub struct When {
-    /// Only to what starts within these byte addresses.
+    /// The fault hits only requests or blocks that start within these byte addresses.
     pub within: Option<Range<u64>>,
-    /// Not to the first so many that are concerned.
+    /// Number of requests or blocks, of those it concerns, that it spares first.
     pub after: u64,
-    /// To this share of them, drawn by a fixed seed; 0 to 1.
+    /// The share of the others that it hits, 0 to 1, drawn from a fixed seed.
     pub share: f64,
-    /// At most this often.
+    /// The most times that it happens.
     pub most: Option<u64>,
 }
 
@@ -37,22 +37,22 @@ impl Default for When {
 }
 
 impl When {
-    /// To a share of all, 0 to 1.
+    /// Hits a share of all, 0 to 1.
     pub fn share(share: f64) -> Self {
         Self { share, ..Self::default() }
     }
 
-    /// To all but the first `count`.
+    /// Hits all but the first `count`.
     pub fn after(count: u64) -> Self {
         Self { after: count, ..Self::default() }
     }
 
-    /// To what starts within these byte addresses.
+    /// Hits what starts within these byte addresses.
     pub fn within(addresses: Range<u64>) -> Self {
         Self { within: Some(addresses), ..Self::default() }
     }
 
-    /// The same, at most `count` times.
+    /// Limits it to `count` times.
     pub fn at_most(self, count: u64) -> Self {
         Self { most: Some(count), ..self }
     }
@@ -75,12 +75,12 @@ pub enum What {
     Stale,
     /// The block is stored so many bytes further (at the end: from the start) and not where it belongs.
     Misplaced(u64),
-    /// These bits of the block are stored the other way round.
+    /// These bits of the block are stored inverted.
     Flipped(Vec<usize>),
 }
 
 impl What {
-    /// Tells whether it spoils stored blocks, as against requests.
+    /// Tells whether it corrupts stored blocks, instead of affecting requests.
     pub(crate) fn is_corruption(&self) -> bool {
         matches!(self, Self::Torn(_) | Self::Stale | Self::Misplaced(_) | Self::Flipped(_))
     }
@@ -91,14 +91,14 @@ impl What {
 pub struct Fault {
     /// Requests that it concerns. Corruption concerns writes.
     pub on: On,
-    /// When.
+    /// The conditions under which it happens.
     pub when: When,
     /// The effect.
     pub what: What,
 }
 
 impl Fault {
-    /// `what`, on `on`, `when`.
+    /// Creates a fault.
     pub fn new(on: On, when: When, what: What) -> Self {
         Self { on, when, what }
     }

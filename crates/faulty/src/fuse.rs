@@ -41,7 +41,7 @@ impl Shared {
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends all stalls, those to come too.
+    /// Ends all stalls, including future ones.
     pub(crate) fn release(&self) {
         *self.released.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.release.notify_all();
@@ -61,7 +61,7 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Gives `answer` its reply, late if it says so. A stalled one waits in a thread of its own: the others go on.
+    /// Sends `answer` as the reply, late if it says so. A stalled reply waits in a thread of its own, so that others go on.
     fn answer(&self, answer: Answer, reply: impl FnOnce(Result<usize, Errno>) + Send + 'static) {
         let result = answer.result.map_err(Errno::from_i32);
         let Some(time) = answer.stall else { return reply(result) };
@@ -104,7 +104,7 @@ impl Files {
 
 impl Filesystem for Files {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
-        // What a kernel does not have it does without.
+        // Features that the kernel does not have are not needed.
         let _ = config.set_max_write(LARGEST);
         if self.asynchronous {
             let _ = config.add_capabilities(InitFlags::FUSE_ASYNC_DIO);
@@ -126,7 +126,7 @@ impl Filesystem for Files {
     }
 
     fn open(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
-        // Past the page cache always: a cached read would not see what the faults did.
+        // Always bypasses the page cache: a cached read would not see what the faults did.
         let flags = FopenFlags::FOPEN_DIRECT_IO | FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES;
         reply.opened(FileHandle(0), flags);
     }

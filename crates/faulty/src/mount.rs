@@ -12,7 +12,7 @@ use crate::{Fault, Injected, Store};
 /// Threads that answer the kernel.
 const THREADS: usize = 2;
 
-/// This machine mounts no such file: no root, no FUSE. A test that meets it prints SKIP and this.
+/// The error when this machine cannot mount such a file, without root or FUSE. A test that gets it prints SKIP and the error.
 #[derive(Debug, thiserror::Error)]
 #[error("a file with faults cannot be mounted (needs root and /dev/fuse): {0}")]
 pub struct MountError(#[from] std::io::Error);
@@ -32,8 +32,8 @@ impl Faulty {
         Self::mounted(size, faults, true)
     }
 
-    /// The same, without asynchronous direct I/O: a call waits in the kernel for each of its requests, also when it came
-    /// through a queue. Only so a queue is told that a direct *write* moved less than asked: where FUSE completes
+    /// Mounts the same file without asynchronous direct I/O: a call waits in the kernel for each of its requests, even one that came
+    /// through a queue. Only this way can a queue see a direct *write* that moved less than asked: where FUSE completes
     /// asynchronously it turns that into EIO itself (`fuse_get_res_by_io` in the kernel's `fs/fuse/file.c`).
     pub fn mount_synchronous(size: usize, faults: Vec<Fault>) -> Result<Self, MountError> {
         Self::mounted(size, faults, false)
@@ -62,7 +62,7 @@ impl Faulty {
         self.shared.store()
     }
 
-    /// Puts other faults in place of those there are.
+    /// Replaces the faults.
     pub fn arm(&self, faults: Vec<Fault>) {
         self.store().arm(faults);
     }
@@ -72,14 +72,14 @@ impl Faulty {
         self.store().injected().to_vec()
     }
 
-    /// Makes the file go away under whoever uses it: the kernel ends all requests with errors, those to come too.
+    /// Makes the file go away while it is in use: the kernel ends all requests with errors, including future ones.
     pub fn vanish(&self) -> Result<(), MountError> {
         use std::os::unix::fs::MetadataExt;
         let device = std::fs::metadata(self.folder.path())?.dev();
         let connection = format!("/sys/fs/fuse/connections/{}/abort", rustix::fs::minor(device));
         let abort = || std::fs::write(&connection, "1");
         if abort().is_err() {
-            // The control file system is mounted on few machines.
+            // FUSE's control file system is rarely mounted.
             let folder = tempfile::tempdir()?;
             let none = rustix::mount::MountFlags::empty();
             rustix::mount::mount(
@@ -98,7 +98,7 @@ impl Faulty {
         Ok(())
     }
 
-    /// Ends all stalls, those to come too.
+    /// Ends all stalls, including future ones.
     pub fn release(&self) {
         self.shared.release();
     }

@@ -32,7 +32,7 @@ pub struct Injected {
     pub what: What,
 }
 
-/// A fault and how often it could have happened and did.
+/// A fault, with the number of times that it could have happened and the number of times that it did.
 #[derive(Debug)]
 struct Armed {
     fault: Fault,
@@ -81,7 +81,7 @@ impl Store {
         store
     }
 
-    /// Puts other faults in place of those there are; what was injected stays told.
+    /// Replaces the faults; the list of injected ones is kept.
     pub fn arm(&mut self, faults: Vec<Fault>) {
         let arm = |(number, fault)| {
             let random = Seed(number).derive("fault").generator();
@@ -100,12 +100,12 @@ impl Store {
         &self.injected
     }
 
-    /// Returns what is stored, past all faults.
+    /// Returns the stored bytes, without any faults.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Returns what is stored, to be spoilt by hand.
+    /// Returns the stored bytes, to be changed directly.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.bytes
     }
@@ -146,12 +146,12 @@ impl Store {
         answer
     }
 
-    /// Makes what was written durable, which memory never is.
+    /// Answers a flush: memory has nothing to make durable, but faults may hit the request.
     pub fn flush(&mut self) -> Answer {
         self.ask(On::Flush, 0, 0)
     }
 
-    /// Returns what the faults of requests make of one. A request that stalls may fail too.
+    /// Counts a request and returns its answer after the faults of requests. A request that stalls may fail too.
     fn ask(&mut self, on: On, at: u64, length: usize) -> Answer {
         let mut answer = Answer { result: Ok(length), stall: None };
         let (request, written) = (self.requests, self.written);
@@ -186,7 +186,7 @@ impl Store {
         answer
     }
 
-    /// Stores `data`, spoilt where a fault says so. Blocks that `data` covers in part are stored as they are.
+    /// Stores `data`, corrupted where a fault says so. Blocks that `data` covers only in part are never corrupted.
     fn put(&mut self, offset: usize, data: &[u8]) {
         let mut at = offset;
         let end = offset + data.len();
@@ -202,7 +202,7 @@ impl Store {
         }
     }
 
-    /// The first fault that strikes the block at `at`.
+    /// Returns the first fault that strikes the block at `at`, and records it.
     fn corruption(&mut self, at: u64) -> Option<What> {
         let mut spoilers = self.armed.iter_mut().filter(|a| a.fault.what.is_corruption());
         let what = spoilers.find_map(|a| a.strikes(at).then(|| a.fault.what.clone()))?;

@@ -1,4 +1,5 @@
-//! Which jobs of a run took place at once: those of one group did, and groups one after the other, unless options or times say otherwise.
+//! Checks which jobs of a run ran at the same time: jobs of one group do, and groups run one after the other, unless options or times say
+//! otherwise.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,10 +7,10 @@ use serde_json::Value;
 
 use crate::driven::Options;
 
-/// The part of the time of a group that its jobs may begin apart.
+/// Largest difference between the starts of a group's jobs, as a fraction of the group's time.
 const APART: f64 = 0.1;
 
-/// Checks that the jobs of each group ran at once: only then they are one load.
+/// Checks that the jobs of each group ran at the same time: only then are they one load.
 ///
 /// # Errors
 /// Where options or times say that they did not, in a sentence.
@@ -34,7 +35,7 @@ pub(crate) fn check(jobs: &[(&Value, Options)]) -> Result<(), String> {
         };
         let names: Vec<_> = group.iter().filter_map(|(job, _)| job["jobname"].as_str()).collect();
         return Err(format!(
-            "its jobs {} did not run at once, by {why}, and are told as one group: run them behind a stonewall, which makes a stage of each, or each by itself",
+            "its jobs {} did not run at once, by {why}, yet are one group: run them behind a stonewall, which makes a stage of each, or each by itself",
             names.join(", ")
         ));
     }
@@ -45,12 +46,12 @@ pub(crate) fn check(jobs: &[(&Value, Options)]) -> Result<(), String> {
     Ok(())
 }
 
-const GROUPS: &str = "makes groups of jobs that run at once, which are no stages one after the other: run them without it, or with a stonewall";
+const GROUPS: &str = "makes groups that run at the same time, and so are not stages one after the other: run them without it, or with a stonewall";
 
-/// Checks that groups, which ran for so many milliseconds each, took place one after the other within the whole run, milliseconds.
+/// Checks that groups, which ran for `ran_ms` milliseconds each, ran one after the other within the whole run of `whole_ms` milliseconds.
 ///
 /// # Errors
-/// Where they cannot have.
+/// Where they cannot have done so.
 pub(crate) fn in_turn(ran_ms: &[u64], whole_ms: u64) -> Result<(), String> {
     let (sum, groups) = (ran_ms.iter().sum::<u64>(), ran_ms.len() as u64);
     if groups < 2 || sum <= whole_ms + 10 * groups {

@@ -1,4 +1,4 @@
-//! Content: what the options mean, and what fio writes.
+//! Content: the meaning of its options, and the content that fio really writes.
 
 use crate::Problem;
 use crate::ini::{Entry, Section};
@@ -9,8 +9,8 @@ const ROOM: f64 = 4060.0;
 /// The most fragments of a block.
 const MOST: f64 = 14.0;
 
-/// The share that VDO's packer saves on blocks of which fio leaves `percent` percent zeros in every 512 bytes, percent. LZ4 adds
-/// some 50 bytes a block to what is random (measured with fio 3.33 at 10 to 99 %).
+/// Returns the share that VDO's packer saves on blocks in which fio fills `percent` percent of every 512 bytes with zeros, percent. LZ4 makes
+/// of such a block its random bytes and some 50 more (measured with fio 3.33 at 10 to 99 %).
 fn packed(percent: u64) -> f64 {
     let fragment = 4096.0 * (1.0 - percent as f64 / 100.0) + 50.0;
     let slots = (ROOM / fragment).floor().min(MOST);
@@ -21,7 +21,7 @@ pub(crate) fn content(section: &Section, job: &mut Job) -> Result<(), Problem> {
     if job.writes {
         return written(section, job);
     }
-    // Of what a job reads the content matters where the file is written first.
+    // For a job that only reads, content matters where its file is written first.
     let mut of_files = Job::default();
     written(section, &mut of_files)?;
     job.laid_out = of_files.settings;
@@ -53,11 +53,11 @@ fn written(section: &Section, job: &mut Job) -> Result<(), Problem> {
     }
     let refilled = truth("refill_buffers")? || compressed > 0 || duplicates > 0;
     if !refilled {
-        job.in_fio.push("without refill_buffers fio writes the same random buffers again and again, with 24 bytes changed in every 512: LZ4 saves 5 % of 4 KiB, and 93 % of the 128 KiB that btrfs and ZFS compress; here no two blocks are alike, and none compresses".to_owned());
+        job.in_fio.push("without refill_buffers fio writes the same random buffers again and again, with 24 bytes changed in every 512: LZ4 saves 5 % of blocks of 4 KiB, and 93 % of the 128 KiB that btrfs and ZFS compress; here no two blocks are alike, and none compresses".to_owned());
     }
     let repeats = section.last(&["randrepeat", "allrandrepeat"]).map_or(Ok(true), Entry::truth)?;
     if repeats && section.last(&["randseed"]).is_none() {
-        job.in_fio.push("run again, fio writes the same bytes: on a volume that still holds them all of it is duplicates (randrepeat=0 changes that); here every run writes bytes of its own".to_owned());
+        job.in_fio.push("run again, fio writes the same bytes: on a volume that still holds them everything is a duplicate (randrepeat=0 changes that); here every run writes new bytes".to_owned());
     }
     Ok(())
 }

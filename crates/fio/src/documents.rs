@@ -1,11 +1,11 @@
-//! The JSON in output of fio's: one document, or, with `--status-interval`, one for each state of the run.
+//! The JSON in the output of fio: one document, or, with `--status-interval`, one for each state of the run.
 
 use serde_json::Value;
 
 /// Times of one run may differ by this much beyond the seconds that `elapsed` counts in, milliseconds.
 const SLACK_MS: u64 = 200;
 
-/// Returns what fio told last. Lines around the JSON, which fio prints into it, are passed over.
+/// Returns the last document. Lines that fio prints around the JSON are skipped.
 ///
 /// # Errors
 /// Where there is no JSON, or where it breaks, or where it is of several runs.
@@ -19,7 +19,7 @@ pub(crate) fn last(text: &str) -> Result<Value, String> {
         left = &left[begin + read.byte_offset()..];
         if let Some(before) = &last {
             goes_on(before, &next).map_err(|why| {
-                format!("it holds several runs, or states of one that cannot be told apart from that ({why}): give each run a file of its own, and run it without --status-interval")
+                format!("it holds several runs, or states of one run that look like several runs ({why}): give each run a file of its own, and run it without --status-interval")
             })?;
         }
         last = Some(next);
@@ -35,7 +35,7 @@ fn begin(text: &str) -> Option<usize> {
     })
 }
 
-/// Checks that a document is a later state of the run that another one is of.
+/// Checks that `after` is a later state of the same run as `before`.
 fn goes_on(before: &Value, after: &Value) -> Result<(), String> {
     if ["fio version", "global options"].iter().any(|key| before[*key] != after[*key]) {
         return Err("other options".to_owned());
@@ -62,14 +62,14 @@ fn goes_on(before: &Value, after: &Value) -> Result<(), String> {
 const SIDES: [&str; 4] = ["read", "write", "trim", "mixed"];
 const GROWING: [&str; 3] = ["total_ios", "io_bytes", "runtime"];
 
-/// Tells by the clock whether two documents are of one run: both began at once, and what the jobs ran grew with the time in between.
+/// Tells by the clock whether two documents are of one run: both began at the same time, and the jobs' run time grew with the time in between.
 fn in_time(before: &Value, after: &Value, job: &Value) -> Option<()> {
     let at = |of: &Value| of["timestamp_ms"].as_u64();
     let between = at(after)?.checked_sub(at(before)?)?;
     if job["job_start"].is_u64() {
         return Some(());
     }
-    // What ran for longer than the time in between was at work when the state before was told.
+    // A job that ran for longer than the time in between was running when the earlier state was printed.
     let longest = |of: &Value| {
         let jobs = of["jobs"].as_array()?.iter();
         jobs.flat_map(|job| SIDES.iter().filter_map(move |side| job[side]["runtime"].as_u64()))
@@ -78,7 +78,7 @@ fn in_time(before: &Value, after: &Value, job: &Value) -> Option<()> {
     if ran(before) > 0 && longest(after)? > between {
         return Some(());
     }
-    // fio rounds up to seconds, and tells no state before the first of them is over.
+    // fio rounds up to seconds, and prints no state before the first second is over.
     let elapsed = |of: &Value| of["jobs"][0]["elapsed"].as_u64().filter(|elapsed| *elapsed > 0);
     let begun = |of: &Value| at(of)?.checked_sub(elapsed(of)? * 1000);
     let together = begun(before)?.abs_diff(begun(after)?) < 1000 + SLACK_MS;
@@ -86,7 +86,7 @@ fn in_time(before: &Value, after: &Value, job: &Value) -> Option<()> {
     (elapsed(before)? > 1 && together && 2 * grown + SLACK_MS >= between).then_some(())
 }
 
-/// Returns how long the jobs ran, those at once taken together, milliseconds.
+/// Returns how long the jobs ran, milliseconds: the sum over groups, in which jobs run at the same time.
 fn ran(document: &Value) -> u64 {
     let mut groups = std::collections::BTreeMap::<u64, u64>::new();
     for job in document["jobs"].as_array().into_iter().flatten() {

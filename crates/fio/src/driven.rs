@@ -1,4 +1,4 @@
-//! The options that fio tells of its jobs, in one form, so that two ways to drive a load can be told apart.
+//! The options that fio reports for its jobs, in one notation, so that they can be compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,10 +25,10 @@ const DEFAULTS: [(&str, &str); 6] = [
     ("numjobs", "1"),
     ("rw", "read"),
 ];
-/// Parts the values of several jobs in one text.
+/// Separates the values of several jobs in one text.
 const BESIDE: &str = " + ";
 
-/// Returns the options that drive a load, each by one name and in one notation; with `defaults` those of fio's that were not given, too.
+/// Returns the options that drive a load, each by one name and in one notation; with `defaults`, fio's defaults for those not given, too.
 pub(crate) fn canonical(told: &Options, defaults: bool) -> Options {
     let one = |(name, value): (&String, &String)| {
         let alias = ALIASES.iter().find(|(alias, _)| alias == name);
@@ -55,7 +55,7 @@ fn noted(name: &str, value: &str) -> String {
     noted.unwrap_or_else(|| value.to_owned())
 }
 
-/// Returns the options in which two differ, with the values of both, apart from the files that they work on.
+/// Returns the options in which two jobs or runs differ, with both values, except for the files that they work on.
 pub(crate) fn differing(one: &Options, other: &Options) -> Vec<String> {
     let names: BTreeSet<_> = one.keys().chain(other.keys()).collect();
     let targets = ["directory", "filename"];
@@ -71,7 +71,7 @@ fn shown<'a>(of: &'a Options, name: &str) -> &'a str {
     of.get(name).map_or(default.map_or("not told", |(_, value)| *value), String::as_str)
 }
 
-/// Adds the options of a job that ran at once with others: what differs has the values of all.
+/// Adds the options of a job that ran at the same time as others: where they differ, all values are kept.
 pub(crate) fn beside(own: &mut Options, next: &Options) {
     let names: BTreeSet<String> = own.keys().chain(next.keys()).cloned().collect();
     for name in names {

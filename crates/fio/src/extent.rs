@@ -25,7 +25,7 @@ pub(crate) fn places(section: &Section, job: &mut Job) -> Result<(), Problem> {
             (Some(folder), _) => Ok(format!("{}/{name}", folder.trim_end_matches('/'))),
             (None, "-") => Err(entry
                 .wrong("names of files here; - is standard input and output in fio, ./- a file")),
-            // A file of that name is meant, and not the target that is none.
+            // A file of that name, and not Fathom's target `null`.
             (None, "null") => Ok("./null".to_owned()),
             (None, _) => Ok(name),
         });
@@ -37,14 +37,14 @@ pub(crate) fn places(section: &Section, job: &mut Job) -> Result<(), Problem> {
     extent(section, job)
 }
 
-const EQUALS: &str = "its files have a = in their names, where a load takes what follows for a share of the I/Os: name files without it";
+const EQUALS: &str = "its files have a = in their names, and a load would take the text behind it for a share of the I/Os: name files without it";
 
-/// The names in a value, apart by colons; one with a backslash before it is a part of a name.
+/// The names in a value, separated by colons; a colon with a backslash before it is a part of a name.
 fn names(entry: &Entry) -> Result<Vec<String>, Problem> {
     let text = entry.text().replace("\\:", "\0");
     let names: Vec<_> = text.split(':').map(|name| name.replace('\0', ":")).collect();
     if names.iter().any(String::is_empty) {
-        return Err(entry.wrong("names, apart by colons"));
+        return Err(entry.wrong("names, separated by colons"));
     }
     if text.contains('=') {
         return Err(Problem::new(entry.line, format!("{}={}: {EQUALS}", entry.name, entry.text())));
@@ -52,8 +52,8 @@ fn names(entry: &Entry) -> Result<Vec<String>, Problem> {
     Ok(names)
 }
 
-/// The part of each file that is used, and the length of the file. With `filesize` that part is the file from `offset` on; `size`, where it is
-/// less, is then what the job moves in it.
+/// Finds the part of each file that is used, and the length of the file. With `filesize` that part is the file from `offset` on; a smaller
+/// `size` is then the amount that the job moves in it.
 fn extent(section: &Section, job: &mut Job) -> Result<(), Problem> {
     let files = job.named.len().max(1) as u64;
     let offset = section.last(&["offset"]);
@@ -90,13 +90,13 @@ fn extent(section: &Section, job: &mut Job) -> Result<(), Problem> {
         job.part = Some(size);
         let ops = job.settings.iter().find(|one| one.key == "ops");
         if ops.is_some_and(|ops| ops.value.contains("rand")) {
-            job.in_fio.push("with loops or time_based fio begins a new order of random places after each size, which may be places of the one before; here after the whole of filesize".to_owned());
+            job.in_fio.push("with loops or time_based fio begins a new random order after each size, which may visit the same places again; here after the whole of filesize".to_owned());
         }
     }
     Ok(())
 }
 
-/// The time, the amount and the passes that end it.
+/// Finds the time, the amount or the passes that end a job.
 pub(crate) fn ends(section: &Section, job: &mut Job) -> Result<(), Problem> {
     const SECOND: u64 = 1_000_000_000;
     let runtime = section.last(&["runtime", "timeout"]);

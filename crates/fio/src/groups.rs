@@ -34,7 +34,7 @@ pub struct FioLoad {
     pub laid_out: Vec<Setting>,
     /// Options that change nothing, and why.
     pub notes: Vec<String>,
-    /// Things that fio does in another way than its options say or than Fathom does, in sentences.
+    /// Sentences on what fio does differently from what its options say, or from what Fathom does.
     pub in_fio: Vec<String>,
 }
 
@@ -66,7 +66,7 @@ pub fn loads(file: &JobFile) -> Result<Vec<FioLoad>, Vec<Problem>> {
             Err(problem) => problems.push(problem),
         }
     }
-    // An option of [global] is wrong once, however many jobs have it.
+    // A wrong option of [global] is reported once, however many jobs have it.
     problems.sort();
     problems.dedup();
     if problems.is_empty() { Ok(loads) } else { Err(problems) }
@@ -129,7 +129,7 @@ fn load(group: &[(&Section, Job)]) -> Result<FioLoad, Problem> {
     }
     let mut in_fio = one.in_fio.clone();
     if jobs > visits {
-        in_fio.push("each of these jobs has targets of its own, and goes as fast as they are; here every job works on all targets in turn, so that each gets as many I/Os, at the pace of the slowest: for figures of each target run its job alone (stonewall)".into());
+        in_fio.push("each of these jobs has targets of its own, and goes as fast as they allow; here every job works on all targets in turn, so that all get equally many I/Os, at the pace of the slowest: for figures of each target run its job alone (stonewall)".into());
     }
     Ok(FioLoad {
         names: group.iter().map(|(section, _)| section.name.clone()).collect(),
@@ -147,13 +147,13 @@ fn load(group: &[(&Section, Job)]) -> Result<FioLoad, Problem> {
 /// Returns how many of the jobs work on each target.
 ///
 /// # Errors
-/// Where targets have different numbers of jobs, or several but not all: no load divides its jobs among targets like that.
+/// Where targets have different numbers of jobs, or several jobs but not all: no load divides its jobs among targets like that.
 fn visits(group: &[(&Section, Job)], targets: &[Target]) -> Result<u64, Problem> {
     let visits = |target: &Target| {
         let each = group.iter().map(|(section, job)| {
             let targets = targets_of(section, job);
             match targets.contains(target) {
-                // Of names that fio makes up each job has its own.
+                // Where fio makes up the names, each job has a file of its own.
                 true => {
                     if job.named.is_empty() && !job.null {
                         1
@@ -174,7 +174,7 @@ fn visits(group: &[(&Section, Job)], targets: &[Target]) -> Result<u64, Problem>
         }
         _ => {
             let line = group.first().map_or(1, |(section, _)| section.line);
-            let what = "some of the jobs that run at once share targets that others have not: a load has all its targets for all its jobs; add stonewall to part them";
+            let what = "some of the jobs that run at once share targets that others do not have: in a load all jobs have all targets; add stonewall to separate them";
             Err(Problem::new(line, what))
         }
     }
@@ -190,12 +190,12 @@ fn targets_of(section: &Section, job: &Job) -> Vec<Target> {
     }
     let folder = job.folder.as_ref().map(|folder| format!("{}/", folder.trim_end_matches('/')));
     let folder = folder.unwrap_or_default();
-    // As fio makes up names: the job, its number, the file's number.
+    // fio makes up names of the job, its number and the file's number.
     (0..job.jobs).map(|job| target(format!("{folder}{}.{job}.0", section.name))).collect()
 }
 
 impl FioLoad {
-    /// Returns the words of `fathom load` that do it, `load` first, without `--destroy-data`.
+    /// Returns the arguments of `fathom` that run this load, `load` first, without `--destroy-data`.
     pub fn words(&self) -> Vec<String> {
         let mut words = vec!["load".to_owned()];
         words.extend(self.settings.iter().flat_map(Setting::words));
@@ -204,8 +204,8 @@ impl FioLoad {
         words
     }
 
-    /// Returns the words of the load that writes the whole of a file which is to be read, with the same content, once. A length that is no
-    /// multiple of 4 KiB is rounded up to one.
+    /// Returns the arguments for a load that first writes, with the same content, the whole of a file that is to be read. A length that is
+    /// not a multiple of 4 KiB is rounded up to one.
     pub fn laying_out(&self, target: &Target) -> Vec<String> {
         const PAGE: u64 = 4096;
         let pages = target.bytes.map(|bytes| bytes.div_ceil(PAGE).max(1));
@@ -226,7 +226,7 @@ impl FioLoad {
         words
     }
 
-    /// Makes it last for a time, as Fathom writes it, in place of its own.
+    /// Replaces the load's own end by a time, in Fathom's notation.
     pub fn last_for(&mut self, time: &str) {
         let ends = ["duration", "ramp", "passes", "bytes", "ios"];
         self.settings.retain(|one| !ends.contains(&one.key));

@@ -1,4 +1,4 @@
-//! Output of fio's (`--output-format=json` or `json+`), as figures.
+//! Reads the figures in the output of fio (`--output-format=json` or `json+`).
 
 use std::collections::BTreeMap;
 
@@ -30,20 +30,20 @@ pub struct Group {
     pub duration_ns: u64,
     /// The figures, all jobs together.
     pub operations: BTreeMap<String, OperationSummary>,
-    /// How long each operation took place, nanoseconds.
+    /// Time for which each operation ran, nanoseconds.
     pub ran_ns: BTreeMap<String, u64>,
-    /// CPU time of all jobs, seconds in user mode and in the kernel; `None` where it is that of other work, too.
+    /// CPU time of all jobs, seconds in user mode and in the kernel; `None` where it includes other work.
     pub cpu_s: Option<(f64, f64)>,
-    /// Options of the jobs, with those of the whole file; where they differ the values of all.
+    /// Options of the jobs, with those of the whole file; where jobs differ, the values of all of them.
     pub options: Options,
     /// Jobs.
     pub jobs: u32,
-    /// Sentences on what fio did not tell, and on what is not taken in of it.
+    /// Sentences on what fio did not report, and on parts of its report that are not read.
     pub notices: Vec<String>,
 }
 
-/// Reads what fio printed; lines before the JSON, which fio prints into it, are passed over. Of the states of one run (`--status-interval`) the
-/// last counts.
+/// Reads the output of fio; lines that fio prints around the JSON are skipped. Of several states of one run (`--status-interval`) the last one
+/// counts.
 ///
 /// # Errors
 /// Sentences on what is wrong with it or missing in it.
@@ -67,7 +67,7 @@ pub fn read_json(text: &str) -> Result<FioRun, String> {
     let ended_ms = number(&value, "timestamp_ms", "it")?;
     let mut groups: Vec<_> = groups.into_iter().map(|(_, group)| group).collect();
     let whole = jobs.iter().filter_map(|(job, _)| job["elapsed"].as_u64()).max();
-    // What Fathom exports says of each load how long it took.
+    // An export of Fathom needs no check: it has the true length of each load.
     if let Some(whole) = whole.filter(|_| !version.starts_with("fathom-")) {
         let ran: Vec<_> = groups.iter().map(|group| group.duration_ns / 1_000_000).collect();
         at_once::in_turn(&ran, whole * 1000)?;
@@ -77,7 +77,7 @@ pub fn read_json(text: &str) -> Result<FioRun, String> {
     Ok(FioRun { version, ended_ms, groups })
 }
 
-/// Refuses what counts in other units: before fio 3 `io_bytes` is in KiB, and latencies are in microseconds. What Fathom exports counts as fio 3.
+/// Refuses output in other units: before fio 3 `io_bytes` is in KiB, and latencies are in microseconds. Exports of Fathom have the units of fio 3.
 fn refuse_other_units(version: &str) -> Result<(), String> {
     if version.starts_with("fathom-") {
         return Ok(());
@@ -87,12 +87,12 @@ fn refuse_other_units(version: &str) -> Result<(), String> {
     let why = match major.parse::<u32>() {
         Ok(3..) => return Ok(()),
         Ok(_) => "whose JSON counts in KiB and microseconds",
-        Err(_) => "which is no version of fio's that is known, so that its units are not",
+        Err(_) => "which is not a known version of fio, so that its units are unknown",
     };
     Err(format!("it is of '{version}', {why}: run fio 3 or later with --output-format=json+"))
 }
 
-/// Gives a number to each further group of a name: they are stages, which are told apart by their names.
+/// Adds a number to the name of each further group of the same name: groups become stages, whose names have to differ.
 fn name_apart(groups: &mut [Group]) {
     for place in 1..groups.len() {
         let (before, rest) = groups.split_at_mut(place);
@@ -103,10 +103,10 @@ fn name_apart(groups: &mut [Group]) {
     }
 }
 
-/// Returns a whole number that must be there.
+/// Returns a whole number; that it is missing is an error.
 fn number(of: &Value, key: &str, whose: &str) -> Result<u64, String> {
     let found = &of[key];
-    found.as_u64().ok_or_else(|| format!("{whose} tells no whole number as {key} (it is {found})"))
+    found.as_u64().ok_or_else(|| format!("{whose} has no whole number for {key} (but {found})"))
 }
 
 fn options(value: &Value) -> Options {
@@ -121,7 +121,7 @@ fn own_options(job: &Value, global: &Options) -> Options {
     all
 }
 
-/// Sides of fio's with the operation of each.
+/// fio's names of the directions, with the operation of each.
 const SIDES: [(&str, &str); 3] = [("read", "read"), ("write", "write"), ("trim", "discard")];
 
 fn group(job: &Value, all: Options) -> Result<Group, String> {
@@ -146,13 +146,13 @@ fn group(job: &Value, all: Options) -> Result<Group, String> {
             continue;
         }
         if side == "read" && verifies && word.ends_with("write") {
-            notices.push(format!("{ios} reads of {whose} are those of its verify, and not of the load; its CPU time is that of both, so that none is told"));
+            notices.push(format!("{ios} reads of {whose} are those of its verify, and not of the load; its CPU time covers both, so that none is given"));
             cpu_known = false;
             continue;
         }
         if side == "read" && verifies && (word.ends_with("rw") || word == "readwrite") {
             return Err(format!(
-                "{whose} tells its reads and those of its verify as one: run it without verify, or with do_verify=0"
+                "{whose} counts its own reads and those of its verify together: run it without verify, or with do_verify=0"
             ));
         }
         let whose = format!("'{side}' of {whose}");
@@ -175,12 +175,12 @@ fn group(job: &Value, all: Options) -> Result<Group, String> {
         notices.push(format!("{whose} did no I/O"));
     }
     if let Some(syncs) = job["sync"]["total_ios"].as_u64().filter(|syncs| *syncs > 0) {
-        notices.push(format!("{syncs} syncs of {whose} and their latencies are not taken in"));
+        notices.push(format!("{syncs} syncs of {whose} and their latencies are left out"));
     }
-    // Percentages are of the time that all jobs which are told together ran, one after the other.
+    // Percentages refer to the sum of the run times of all jobs that are reported together.
     let runtime = number(job, "job_runtime", &whose)?;
     let seconds = |key: &str| {
-        let percent = job[key].as_f64().ok_or_else(|| format!("{whose} tells no {key}"))?;
+        let percent = job[key].as_f64().ok_or_else(|| format!("{whose} does not report {key}"))?;
         Ok::<_, String>(percent / 100.0 * runtime as f64 / 1e3)
     };
     let cpu_s = Some((seconds("usr_cpu")?, seconds("sys_cpu")?)).filter(|_| cpu_known);
@@ -195,18 +195,18 @@ fn verifies(own: &Options) -> bool {
     on("verify", &["0", "none"]) && done
 }
 
-/// The I/Os of a job that failed.
+/// The failed I/Os of a job.
 struct Failures {
-    /// The number of the error that ended it, or of the first; 0 where there was none.
+    /// The number of the error that ended the job, or else of its first error; 0 where there was none.
     error: i64,
-    /// Failed I/Os, where it was to go on after them.
+    /// Number of failed I/Os, where the job was to continue after errors.
     counted: u64,
 }
 
 impl Failures {
     fn of(job: &Value, whose: &str) -> Result<Self, String> {
         let error =
-            job["error"].as_i64().ok_or_else(|| format!("{whose} tells no error, or none"))?;
+            job["error"].as_i64().ok_or_else(|| format!("{whose} does not say if it failed"))?;
         let counted = job["total_err"].as_u64().unwrap_or(0);
         let first = job["first_error"].as_i64().filter(|_| counted > 0);
         Ok(Self { error: if error == 0 { first.unwrap_or(0) } else { error }, counted })
@@ -220,7 +220,7 @@ impl Failures {
         format!("error {}", self.error)
     }
 
-    /// Returns the I/Os of a side that completed: fio counts those that it sent, and takes the latency of those that came to a good end.
+    /// Returns the completed I/Os of a side: fio counts those that it sent, and measures the latency of those that succeeded.
     fn completed(&self, told: &Value, whose: &str, alone: bool) -> Result<u64, String> {
         let sent = number(told, "total_ios", whose)?;
         match (measured(told), self.any()) {
@@ -229,12 +229,12 @@ impl Failures {
             (None, true) if number(told, "io_bytes", whose)? == 0 => Ok(0),
             (None, true) if alone => Ok(sent.saturating_sub(self.counted.max(1))),
             (None, true) => Err(format!(
-                "{whose} has I/Os that failed, and tells not how many: run it without gtod_reduce and disable_clat"
+                "{whose} has failed I/Os, but does not report how many: run it without gtod_reduce and disable_clat"
             )),
         }
     }
 
-    /// Checks that an error is told of some operation.
+    /// Makes sure that a failure is counted for some operation.
     fn all_told(
         &self,
         operations: &mut BTreeMap<String, OperationSummary>,
@@ -251,14 +251,14 @@ impl Failures {
     }
 }
 
-/// Returns how many latencies fio took of a side; `None` where it took none.
+/// Returns how many latencies fio measured for a side; `None` where it measured none.
 fn measured(told: &Value) -> Option<u64> {
     let counts = LATENCIES.iter().filter_map(|key| told[*key]["N"].as_u64());
     counts.max().filter(|count| *count > 0)
 }
 
-/// Returns the figures of one direction. Without bins (`json`, not `json+`) there is no histogram, and of the latency what fio tells; where that
-/// is not enough, a notice says what is missing.
+/// Returns the figures of one direction. Without bins (`json`, not `json+`) there is no histogram, and the latencies are those that fio sums up;
+/// where that is not enough, a notice says what is missing.
 fn side_of(
     told: &Value,
     ios: u64,
@@ -277,7 +277,7 @@ fn side_of(
             let recorded = nanos.parse::<u64>().ok().zip(count.as_u64());
             let recorded = recorded.and_then(|(nanos, count)| all.record_n(nanos, count).ok());
             recorded.ok_or_else(|| {
-                format!("'{nanos}' : {count} is no latency with its count, in the bins of {whose}")
+                format!("'{nanos}' : {count} in the bins of {whose} is no latency with a count")
             })?;
         }
         summary.latency = histogram::summary(&all);
@@ -294,17 +294,17 @@ fn side_of(
     Ok(summary)
 }
 
-/// Latencies of fio's, the one from submission first.
+/// fio's names for latencies, the one measured from submission first.
 const LATENCIES: [&str; 2] = ["lat_ns", "clat_ns"];
 
-/// Returns a latency as fio sums it up, where it tells all that is needed, or else what is missing.
+/// Returns a latency as fio sums it up, or a message on what is missing.
 fn as_told(key: &str, latency: &Value) -> Result<LatencySummary, String> {
     if latency["N"].as_u64() == Some(0) {
         return Err("fio measured none; run it without gtod_reduce and disable_clat".to_owned());
     }
     let missing = |what: &str| {
         format!(
-            "fio tells no {what} of {key}; run it with --output-format=json+, or with percentile_list=50:99:99.9"
+            "fio reports no {what} of {key}; run it with --output-format=json+, or with percentile_list=50:99:99.9"
         )
     };
     let number = |what: &str| latency[what].as_u64().ok_or_else(|| missing(what));
@@ -351,7 +351,7 @@ impl Group {
             let texts = own.histogram.iter().chain(&next.histogram).map(String::as_str);
             let both = own.histogram.is_some() && next.histogram.is_some();
             let merged = both.then(|| histogram::merge(texts).ok().flatten()).flatten();
-            // Percentiles of several jobs are none of all: without bins there are none.
+            // Percentiles of several jobs cannot be combined: without bins the group has none.
             let lost = format!(
                 "{name} of [{}] has no latencies: those of several jobs need --output-format=json+",
                 self.name
@@ -364,7 +364,7 @@ impl Group {
         }
     }
 
-    /// Says of operations that took place for a part of the time.
+    /// Adds notices about operations that ran for only a part of the time.
     fn notice_lengths(&mut self) {
         let short =
             self.ran_ns.iter().filter(|(_, ran)| **ran as f64 * 1.01 < self.duration_ns as f64);
@@ -377,7 +377,7 @@ impl Group {
         }
     }
 
-    /// Returns what it did as the summary of a load.
+    /// Returns the group as the summary of a load.
     pub(crate) fn load(&self, seed: Seed) -> LoadSummary {
         let mut load = LoadSummary::empty(seed);
         load.duration_ns = self.duration_ns;
@@ -396,7 +396,7 @@ impl Group {
             CpuFigures { user_s, system_s, per_io_us, ramp_ios: 0 }
         });
         let option = |name: &str| self.options.get(name);
-        // Where jobs are reported together, one stands for all.
+        // With group reporting, one job in the output stands for all.
         let together = driven::largest(&self.options, "numjobs").unwrap_or(1);
         load.engine = EngineFacts {
             backend: format!("fio {}", option("ioengine").map_or("psync", String::as_str)),

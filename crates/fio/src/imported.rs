@@ -1,4 +1,4 @@
-//! What fio said as a result of Fathom, to be shown and compared as any other.
+//! Turns output of fio into a result of Fathom, which can be shown and compared like any other.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,16 +19,16 @@ use units::Seed;
 use crate::driven::{self, Options};
 use crate::import::{FioRun, Group};
 
-/// The relative difference that does not matter in what is asked.
+/// The relative difference below which variants count as equal.
 const THRESHOLD: f64 = 0.03;
 
-/// A run with the variant that it is of and the file that it comes from.
+/// The name of a variant, the file that a run of it comes from, and the run.
 pub type Named = (String, PathBuf, FioRun);
 
 /// Makes a result of runs: each name is a variant, each further run under it a repeat, in the order of time.
 ///
 /// # Errors
-/// Where runs of one result have other groups of jobs than its first, and where one is given twice.
+/// Where runs have other groups of jobs than the first run, or other options than the first run of their variant, and where a run is given twice.
 pub fn result(runs: Vec<Named>, command: Vec<String>) -> Result<ResultSet, String> {
     let mut runs = runs;
     let mut variants: Vec<String> = Vec::new();
@@ -75,7 +75,7 @@ pub fn result(runs: Vec<Named>, command: Vec<String>) -> Result<ResultSet, Strin
         path: PathBuf::from("fio"),
         manifest,
         experiment_toml: Some(format!(
-            "# Made of output of {}; it cannot be run again by Fathom.\n",
+            "# Made from output of {}; it cannot be run again by Fathom.\n",
             first.version
         )),
         cells,
@@ -88,8 +88,8 @@ pub fn result(runs: Vec<Named>, command: Vec<String>) -> Result<ResultSet, Strin
     })
 }
 
-/// Refuses a run that is there already: no two take place at the same times to the millisecond, and a result with two such is taken for one
-/// that somebody changed.
+/// Refuses a run that is given twice: no two runs have the same times to the millisecond, and a result with two such runs would be taken for
+/// one that was tampered with.
 fn none_twice(runs: &[Named]) -> Result<(), String> {
     let times = |run: &FioRun| {
         let lengths = run.groups.iter().map(|group| group.duration_ns).collect::<Vec<_>>();
@@ -107,7 +107,7 @@ fn none_twice(runs: &[Named]) -> Result<(), String> {
     Ok(())
 }
 
-/// Refuses repeats of a variant that were driven by other options than its first run: they are no repeats.
+/// Refuses repeats of a variant with other options than its first run: they are not repeats.
 fn alike(runs: &[Named]) -> Result<(), String> {
     for (place, (name, file, run)) in runs.iter().enumerate() {
         let first = runs[..place].iter().find(|(known, ..)| known == name);
@@ -127,7 +127,7 @@ fn alike(runs: &[Named]) -> Result<(), String> {
 /// Returns the options of all jobs of a run, with those of several groups each under its name.
 fn settings(run: &FioRun) -> Options {
     let several = run.groups.len() > 1;
-    // What Fathom exports tells some of them alone.
+    // An export of Fathom has only some of the options, and no defaults are added to these.
     let of_fio = !run.version.starts_with("fathom-");
     let of = |group: &Group| {
         let name = group.name.clone();
@@ -260,7 +260,7 @@ fn manifest(
     }
 }
 
-/// Returns a variant as its first run was driven, by what fio said of its options.
+/// Returns a variant with the options that fio reports for its first run.
 fn variant((name, run): &(String, FioRun)) -> VariantFacts {
     let device = LayerFacts {
         layer: "device".to_owned(),
@@ -300,7 +300,7 @@ fn variant((name, run): &(String, FioRun)) -> VariantFacts {
     }
 }
 
-/// Returns a plan that nobody composed.
+/// Returns a plan made up from the runs, as nobody wrote one.
 fn plan(first: &FioRun, variants: &[(String, FioRun)], repeat: u32) -> PlanFacts {
     let question = |(stage, operation): (&str, &str), metric: &str| AskedMetric {
         metric: metric.to_owned(),
@@ -323,7 +323,7 @@ fn plan(first: &FioRun, variants: &[(String, FioRun)], repeat: u32) -> PlanFacts
         source: None,
         repeat,
         sequential: None,
-        // Whoever ran fio chose the order.
+        // The user who ran fio chose the order.
         order_drawn: false,
         variants: variants.iter().map(variant).collect(),
         questions,

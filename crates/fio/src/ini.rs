@@ -20,12 +20,12 @@ pub struct Section {
     pub name: String,
     /// The line of the name, from 1.
     pub line: usize,
-    /// Its options, those of `[global]` before them; of several alike the last counts.
+    /// Its options, behind those of `[global]`; of several with the same name the last counts.
     pub entries: Vec<Entry>,
 }
 
 impl Section {
-    /// Returns the option that counts among those of one of the names.
+    /// Returns the option that counts among those with one of these names: the last.
     pub fn last(&self, names: &[&str]) -> Option<&Entry> {
         self.entries.iter().rev().find(|entry| names.contains(&entry.name.as_str()))
     }
@@ -42,7 +42,7 @@ pub struct JobFile {
 /// it; comments begin with `;` or `#`, anywhere in a line.
 ///
 /// # Errors
-/// Every line that is none of a job file, and a file without a job.
+/// Every line that does not belong in a job file, and a file without a job.
 pub fn read(
     text: &str,
     variable: impl Fn(&str) -> Option<String>,

@@ -41,7 +41,7 @@ pub(crate) struct Job {
     pub named: Vec<String>,
     /// The folder of names that fio makes up.
     pub folder: Option<String>,
-    /// Tells whether nothing is driven (`ioengine=null`).
+    /// Tells whether no device is driven (`ioengine=null`).
     pub null: bool,
     /// The part of each file that is used.
     pub size: Option<Size>,
@@ -62,9 +62,9 @@ pub(crate) struct Job {
     pub writes: bool,
     /// The content of files that it reads, and that are written first.
     pub laid_out: Vec<Setting>,
-    /// What is to be said of it.
+    /// Sentences on options that change nothing.
     pub notes: Vec<String>,
-    /// What fio really does, where that is something else.
+    /// Sentences on what fio really does, where that differs from its options or from Fathom.
     pub in_fio: Vec<String>,
 }
 
@@ -74,7 +74,7 @@ impl Job {
         self.settings.push(Setting { key, value: value.into(), shape });
     }
 
-    /// Tells whether it visits each block once, and then has made a pass.
+    /// Tells whether it visits each block once in a pass.
     pub(crate) fn makes_passes(&self) -> bool {
         let patterns = self.settings.iter().filter(|one| ["pattern", "each"].contains(&one.key));
         let mut all = patterns.flat_map(|one| one.value.split(';'));

@@ -1,8 +1,8 @@
-//! Job files of fio: what they say, line by line, and the loads that do it; and what fio said, as a result.
+//! Reads job files of fio and translates them into loads; also turns output of fio into results.
 //!
-//! Every option of a job file is either done, or has no effect on what is measured and is noted, or is a [`Problem`] that names its line. None is
-//! passed over in silence. The meaning of an option follows fio's documentation; what fio really does where that is something else stands
-//! in [`FioLoad::in_fio`].
+//! Every option of a job file is either translated, or noted because it has no effect on the measurement, or a [`Problem`] that names its line.
+//! None is silently ignored. The meaning of an option follows fio's documentation; where fio really does something else, that is said in
+//! [`FioLoad::in_fio`].
 #![forbid(unsafe_code)]
 
 mod at_once;
@@ -23,7 +23,7 @@ pub use groups::{FioLoad, Target, loads};
 pub use ini::{Entry, JobFile, Section, read};
 pub use job::{Setting, Shape};
 
-/// Something in a job file that has no counterpart here, or cannot be.
+/// Something in a job file that has no counterpart here, or is impossible.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 #[error("line {line}: {what}")]
 pub struct Problem {

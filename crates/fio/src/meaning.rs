@@ -8,7 +8,7 @@ use crate::job::{Job, Shape};
 use crate::options;
 use crate::value;
 
-/// Engines of fio's with the backend that each is here.
+/// Engines of fio, with the backend that replaces each here.
 const ENGINES: [(&str, &str); 8] = [
     ("io_uring", "io_uring"),
     ("libaio", "libaio"),
@@ -29,7 +29,7 @@ const PARTS: [Part; 9] =
 /// Reads a job.
 ///
 /// # Errors
-/// Every option that cannot be done, with its line.
+/// Every option that cannot be translated, with its line.
 pub(crate) fn job(section: &Section) -> Result<Job, Vec<Problem>> {
     let mut job = Job { jobs: 1, ..Job::default() };
     let mut problems = Vec::new();
@@ -83,7 +83,7 @@ fn engine(section: &Section, job: &mut Job) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Operations by the words of `rw`: the ones that read, write, discard, and whether places are random.
+/// Translates `rw` into operations: reads, writes or discards, at random or sequential places.
 fn operations(section: &Section, job: &mut Job) -> Result<(), Problem> {
     let entry = section.last(&["rw", "readwrite"]);
     let word = entry.map_or("read", Entry::text);
@@ -129,10 +129,10 @@ fn operations(section: &Section, job: &mut Job) -> Result<(), Problem> {
     (job.reads, job.writes) = (has("read"), has("write"));
     let ordered = ops.iter().filter(|(op, _)| !op.starts_with("rand")).count();
     if ordered > 1 && random == 0 {
-        job.in_fio.push(format!("rw={word} has a place for its reads and one for its writes, each from the start on, so that both go over the same blocks, and with size over the first of them alone; here each block in turn is read or written"));
+        job.in_fio.push(format!("rw={word} has a place for its reads and one for its writes, both from the start on, so that both visit the same blocks, and with size only the first of them; here each block in turn is read or written"));
     }
     if ordered > 0 && random > 0 {
-        job.in_fio.push("with percentage_random an I/O in order follows the random one before it; here those in order go on from one another".to_owned());
+        job.in_fio.push("with percentage_random a sequential I/O of fio follows the random one before it; here sequential I/Os follow each other".to_owned());
     }
     let text: Vec<_> = ops.iter().map(|(op, share)| format!("{op}={share}")).collect();
     job.set("ops", text.join(","), Shape::Ops);
@@ -175,7 +175,7 @@ fn pattern(section: &Section, job: &mut Job) -> Result<String, Problem> {
     }
     job.in_fio.push(match word {
         "normal" => "fio's normal distribution is scattered by a hash: every part of the target is visited alike".to_owned(),
-        _ => format!("fio scatters {word} by a remainder: where the number of blocks is no power of two, 7 to 57 % of them can never be visited; here every block can"),
+        _ => format!("fio scatters {word} by a remainder: where the number of blocks is not a power of two, 7 to 57 % of them can never be visited; here every block can"),
     });
     let name = if word == "normal" { format!("{}%", number(word)?) } else { number(word)? };
     Ok(name)
@@ -276,7 +276,7 @@ fn block_size(text: &str, name: &str) -> Option<String> {
     parts.iter().map(one).collect::<Option<Vec<_>>>().map(|all| all.join(","))
 }
 
-/// The most that a job does, or its open loop. Each direction of fio's has a rate of its own, which overrules the mix.
+/// Translates limits and open loops. In fio each direction has a rate of its own, which overrules the mix.
 fn rate(section: &Section, job: &mut Job) -> Result<(), Problem> {
     let mut limit = None;
     for entry in ["rate", "rate_iops"].iter().filter_map(|name| section.last(&[name])) {
@@ -314,12 +314,12 @@ fn rate(section: &Section, job: &mut Job) -> Result<(), Problem> {
     };
     if mixed && (open || part("read") != part("write")) {
         return no(
-            "each direction of fio's has this rate for itself, whatever the mix is: take it out, or write rwmixread=50 without rate_process",
+            "each direction of fio has this rate by itself, whatever the mix is: take it out, or write rwmixread=50 without rate_process",
         );
     }
     let number = if mixed { number.saturating_mul(2) } else { number };
     if mixed {
-        job.in_fio.push(format!("{} holds for reads and for writes, each for itself; here both together have twice as much, half of it each", entry.name));
+        job.in_fio.push(format!("{} holds for reads and for writes separately; here both together have twice that rate, half of it each", entry.name));
     }
     if open {
         job.in_fio.push("with rate_process=poisson fio's latencies begin when an I/O is sent, however late that is; here they begin when it should have been".to_owned());
@@ -354,13 +354,13 @@ fn durable(section: &Section, job: &mut Job) -> Result<(), Problem> {
         [] => {}
         [(.., how)] => {
             if job.reads && how.contains(':') {
-                job.in_fio.push(format!("with reads in the mix fio does {how} once the writes are there, and again after each read until the next write: several times as many; here once for these writes"));
+                job.in_fio.push(format!("with reads in the mix fio does {how} once the writes are there, and again after each read until the next write, several times as many; here it is done once for these writes"));
             }
             job.text("sync", how);
         }
         [(_, first, _), .., (line, last, _)] => {
             let what = format!(
-                "{last} beside {first}: fio does both, a load one of them; take one out, or switch it off with 0"
+                "{last} beside {first}: fio does both, a load can do only one; take one out, or switch it off with 0"
             );
             return Err(Problem::new(*line, what));
         }

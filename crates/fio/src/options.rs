@@ -6,18 +6,18 @@ use crate::ini::Section;
 /// The fate of an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// Done, by the part of the translation that reads it.
+    /// Translated, by the part that reads it.
     Done,
-    /// Without effect on what is measured: why, for the reader.
+    /// Without effect on what is measured, with the reason, for the user.
     Idle(&'static str),
-    /// Nothing here does it: the remedy.
+    /// Without counterpart here, with the remedy.
     Not(&'static str),
 }
 
 use Role::{Done, Idle, Not};
 
 const ALWAYS: &str = "always so here";
-const REPORTS: &str = "figures are told in Fathom's own way, with every percentile";
+const REPORTS: &str = "figures are reported in Fathom's own way, with every percentile";
 const ROWS: &str = "rows of each interval are in the output of --json";
 const LAID_OUT: &str = "files that are missing are written first, and measured afterwards";
 const FRESH: &str =
@@ -74,7 +74,7 @@ pub(crate) const OPTIONS: &[(&str, Role)] = &[
     (
         "end_fsync",
         Not(
-            "write fsync=N in its place, or take it out: what is still in the page cache is in no figure then",
+            "write fsync=N in its place, or take it out: then no figure covers what is still in the page cache",
         ),
     ),
     ("eta", Idle(REPORTS)),
@@ -179,10 +179,10 @@ pub(crate) const OPTIONS: &[(&str, Role)] = &[
     ("zonemode", Not(DEVICE)),
 ];
 
-/// Looks at every option of a job, and returns what is to be said of those that change nothing, each once.
+/// Checks every option of a job, and returns notes on those that change nothing, each once.
 ///
 /// # Errors
-/// Every option that is not known, or that nothing here does.
+/// Every option that is not known, or has no counterpart here.
 pub(crate) fn known(section: &Section) -> Result<Vec<String>, Vec<Problem>> {
     let (mut notes, mut problems) = (Vec::<String>::new(), Vec::new());
     for entry in &section.entries {

@@ -1,4 +1,4 @@
-//! Things that fio does otherwise than its options say, or than a load: measured with fio 3.33.
+//! Things that fio does differently from what its options say, or from what a load of Fathom does: measured with fio 3.33.
 
 use crate::tests::{one, problems, words};
 
@@ -42,7 +42,7 @@ fn jobs_at_once_do_on_their_targets_what_fios_do() {
         "[global]\nsize=1m\n[a]\nfilename=f\n[b]\nfilename=g\n[c]\nfilename=g\n",
     ] {
         let all = problems(text);
-        assert!(all.len() == 1 && all[0].contains("share targets that others have not"), "{all:?}");
+        assert!(all.len() == 1 && all[0].contains("share targets that others do not"), "{all:?}");
     }
 }
 

@@ -88,7 +88,7 @@ pub(crate) fn nanos(nanos: u64) -> String {
 }
 
 impl Entry {
-    /// Returns what it says that its value must be.
+    /// Returns the problem that its value is wrong, with the values that it takes.
     pub(crate) fn wrong(&self, takes: &str) -> Problem {
         let value = self.value.as_deref().unwrap_or_default();
         Problem::new(self.line, format!("{}={value}: {} takes {takes}", self.name, self.name))

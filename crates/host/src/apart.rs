@@ -26,7 +26,7 @@ pub enum Overlap {
 }
 
 impl Overlap {
-    /// Returns what to do about it, where that does not depend on what the paths were given for.
+    /// Returns the remedy; `None` where that depends on the purpose of the paths.
     pub fn help(&self) -> Option<&'static str> {
         match self {
             Self::Same { .. } => None,
@@ -41,7 +41,7 @@ impl Overlap {
 pub fn apart<'a>(paths: impl Iterator<Item = &'a Path>) -> Result<(), Overlap> {
     let mut seen: Vec<(&Path, Option<BackingChain>)> = Vec::new();
     for path in paths {
-        // What cannot be examined is refused by name where it is opened.
+        // A path that cannot be examined is refused, by name, where it is opened.
         let backing = BackingChain::of(path).ok().flatten();
         for (before, known) in &seen {
             let known = known.as_ref().zip(backing.as_ref());

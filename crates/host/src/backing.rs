@@ -1,5 +1,5 @@
-//! The backing chain of a device or file, what it lies on: disks below partitions, files and devices below loop devices, members below LVM
-//! and RAID. Two of them share bytes where one lies on the other, or both on the same part of a third.
+//! The backing chain of a device or file, which is all that it lies on: disks below partitions, files and devices below loop devices, members below
+//! LVM and RAID. Two devices or files share bytes where one lies on the other, or both lie on the same part of a third.
 
 use std::fs::File;
 use std::io;
@@ -15,17 +15,17 @@ const SECTOR: u64 = 512;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Device(Number),
-    /// A file by its file system and inode: it may have several names, and others than it had.
+    /// A file, identified by file system and inode: it may have several names, and they may change.
     File(u64, u64),
 }
 
-/// A part of something, bytes.
+/// A range of a device or file, bytes.
 #[derive(Debug, Clone, Copy)]
 struct Part {
     place: Place,
     start: u64,
     end: u64,
-    /// Every byte of the part belongs to what lies on it; otherwise some do, and nobody says which.
+    /// Tells whether every byte of the part belongs to what lies on it; otherwise some do, and it is unknown which.
     all: bool,
 }
 
@@ -34,7 +34,7 @@ struct Part {
 pub struct BackingChain(Vec<Part>);
 
 impl BackingChain {
-    /// Returns the chain of what is at `path`; `None` when that is neither a file nor a block device.
+    /// Returns the chain of the file or block device at `path`; `None` when it is neither.
     ///
     /// # Errors
     /// When it cannot be examined.
@@ -103,7 +103,7 @@ pub(crate) fn devices() -> io::Result<Vec<(String, Number)>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/sys/class/block")? {
         let entry = entry?;
-        // One that has just gone has no number any more.
+        // A device that has just gone has no number any more.
         let name = entry.file_name().to_string_lossy().into_owned();
         found.extend(number_in(&entry.path().join("dev")).map(|number| (name, number)));
     }
@@ -111,7 +111,7 @@ pub(crate) fn devices() -> io::Result<Vec<(String, Number)>> {
     Ok(found)
 }
 
-/// A number that the kernel says of a device.
+/// Reads a number from the directory of a device in sysfs.
 fn counted(number: Number, name: &str) -> Option<u64> {
     std::fs::read_to_string(sysfs(number).join(name)).ok()?.trim().parse().ok()
 }
@@ -120,11 +120,11 @@ fn size(number: Number) -> u64 {
     counted(number, "size").unwrap_or_default().saturating_mul(SECTOR)
 }
 
-/// Returns what a loop device stands on.
+/// Returns the file or device that a loop device stands on.
 pub(crate) fn backing(number: Number) -> Option<Backing> {
     let here = sysfs(number);
     let text = std::fs::read_to_string(here.join("loop/backing_file")).ok()?;
-    // The driver knows the file whatever it is called now; without the right to ask it, the name has to do.
+    // The driver knows the file even if it was renamed; without permission to ask the driver, the name has to do.
     let node = Path::new("/dev").join(here.canonicalize().ok()?.file_name()?);
     let is_same = sys::block::number(&node).ok().flatten() == Some(number);
     let backing_file =

@@ -18,7 +18,7 @@ use crate::packages::install;
 pub enum CapabilityState {
     /// Yes.
     Ok,
-    /// In part, or more slowly.
+    /// It can be done in part, or more slowly.
     Limited,
     /// No.
     Missing,
@@ -31,7 +31,7 @@ pub struct Capability {
     pub id: &'static str,
     /// Its name.
     pub name: String,
-    /// Tells whether it is there.
+    /// The degree to which it is available.
     pub state: CapabilityState,
     /// Description of what was found.
     pub detail: String,
@@ -128,7 +128,7 @@ fn layer(kind: &'static layers::Kind, targets: &BTreeSet<String>) -> Capability 
         let remedy = install(kind.needs.packages);
         return capability(kind.name, name, Missing, detail, &remedy);
     }
-    // A target that device-mapper has may come from a module of another name, or from none.
+    // A target of device-mapper may come from a module of another name, or be built in.
     let target = |module: &str| targets.contains(module.strip_prefix("dm-").unwrap_or(module));
     let unknown = |name: &&&str| !module(name) && !target(name);
     let absent: Vec<_> = kind.needs.modules.iter().filter(unknown).copied().collect();
@@ -221,7 +221,7 @@ fn room() -> Capability {
     let (state, detail) = match free {
         Some(free) if free >= ROOM => (Fine, format!("{free} free below {}", there.display())),
         Some(free) => (Limited, format!("{free} free below {}", there.display())),
-        None => (Limited, format!("{} cannot be asked", there.display())),
+        None => (Limited, format!("free space below {} is unknown", there.display())),
     };
     let remedy = "The guest and its virtual disks need some GiB: free room, or set XDG_CACHE_HOME.";
     capability("room", "room for virtual disks", state, detail, remedy)

@@ -1,4 +1,4 @@
-//! External commands: own process group, no standard input, a deadline, bounded output; nothing that they started outlives them.
+//! External commands: each has a process group of its own, no standard input, a deadline, and bounded output; no process that it starts outlives it.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -10,9 +10,9 @@ use sys::keeper::{self, Bound};
 
 use crate::outputs::{Kept, Pipe, wait_for};
 
-/// The most that is kept of each output, bytes; what comes after it is read and dropped.
+/// Bytes of each output that are kept; the rest is read and dropped.
 const KEPT: usize = 4 << 20;
-/// Longest time between two looks at the deadline, the interrupt, and whether the command has ended unannounced.
+/// Longest time between two checks of the deadline, of the interrupt, and of whether the command has ended.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// Output of a command, and the way it ended.
@@ -32,11 +32,12 @@ pub struct CommandOutput {
     pub killed: Vec<String>,
     /// Those of them that could not be killed.
     pub left: Vec<String>,
-    /// Why device-mapper refused, where it failed and the kernel's log says so: its tools only say "Invalid argument".
+    /// The reason from the kernel's log why device-mapper refused, where the command failed and the log has one: the tools only say "Invalid
+    /// argument".
     pub kernel: Option<String>,
 }
 
-/// Runs a command to its end, its deadline, or the wish to stop at once.
+/// Runs a command to its end, to its deadline, or until the user wishes to stop at once.
 ///
 /// # Errors
 /// When it cannot be started.
@@ -48,7 +49,7 @@ pub(crate) fn run(
     if argv.is_empty() {
         return Err(io::Error::from(io::ErrorKind::InvalidInput));
     }
-    // A tool that dies half-way leaves more than one that ends its work.
+    // A tool that is killed half-way leaves more behind than one that may finish its work.
     let mut command = keeper::command(argv, Bound::Free);
     plain(&mut command);
     let mut child = keeper::start(command)?;
@@ -66,7 +67,7 @@ pub(crate) fn run(
         wait_for(&[stdout.fd(), stderr.fd(), Some(child.fd())], LOOK);
     }
     let end = child.finish()?;
-    // All who could write are gone.
+    // All processes that could write are gone.
     stdout.read();
     stderr.read();
     let status = end.reaped.map(|reaped| reaped.status);
@@ -89,7 +90,7 @@ pub(crate) fn plain(command: &mut Command) {
     command
         .env("PATH", format!("{path}:/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin"))
         .env("LC_ALL", "C")
-        // What is measured writes no log of ours.
+        // A command that is Fathom itself does not inherit our logging.
         .env_remove("FATHOM_LOG")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());

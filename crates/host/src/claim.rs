@@ -1,4 +1,4 @@
-//! The claim of a device or file: a check that nobody needs what is on it, and a lock, before anything is written.
+//! The claim of a device or file: a check that nobody needs its data, and a lock, before anything is written.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -24,9 +24,9 @@ pub struct Claim {
     held: Lock,
     /// Keeps the kernel's users of whole devices away: mounts, and programs that make file systems.
     _exclusive: Option<File>,
-    /// Locks of what shares bytes with it.
+    /// Locks on everything that shares bytes with it.
     _others: Vec<Lock>,
-    /// It was made by the claim: while nothing is in it, it goes with the claim.
+    /// Tells whether the claim made the file; while that is empty, it is removed with the claim.
     made: bool,
 }
 
@@ -44,26 +44,25 @@ impl Drop for Claim {
 struct Lock(File);
 
 impl Drop for Lock {
-    /// Unlocks by a call of its own: a child that was forked and has not yet begun its program holds the descriptor too, and with
-    /// it the lock that closing ours would leave.
+    /// Unlocks explicitly: a forked child that has not yet started its program still holds the descriptor, so that closing ours would leave the lock.
     fn drop(&mut self) {
         let _ = flock(&self.0, FlockOperation::Unlock);
     }
 }
 
 impl Claim {
-    /// The path to work on: of a block device the node that the claim opened, whatever the name that was given leads to by now;
-    /// of a file the path as it was given.
+    /// The path to work on: for a block device the node that the claim opened, even if the given name leads elsewhere by now; for a file the path as
+    /// given.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The node and number of a claimed block device, to check before each step that changes it; `None` of a file.
+    /// The node and number of a claimed block device, to check before each step that changes it; `None` for a file.
     pub fn device(&self) -> Option<ClaimedDevice> {
         self.number.map(|number| ClaimedDevice::new(self.path.clone(), number))
     }
 
-    /// The way to what the claim opened, whatever its name leads to by now. It ends with the claim.
+    /// The path to what the claim opened, even if its name leads elsewhere by now. It is valid as long as the claim.
     pub fn way(&self) -> PathBuf {
         opened::way(&self.held.0)
     }
@@ -73,7 +72,7 @@ impl Claim {
         self.bytes
     }
 
-    /// Returns its identity, whatever it is called: taken from what the claim opened, to be compared later.
+    /// Returns its identity, which does not depend on its name: taken from what the claim opened, to be compared later.
     ///
     /// # Errors
     /// When it cannot be examined.
@@ -81,7 +80,7 @@ impl Claim {
         Identity::of(&self.held.0)
     }
 
-    /// Returns what it is, so that a person can tell it from its neighbours: node, model, serial number, size.
+    /// Returns a description by which a person can tell it from its neighbours: node, model, serial number, size.
     pub fn identity(&self) -> &str {
         &self.identity
     }
@@ -98,7 +97,7 @@ pub enum ClaimKind {
     Refused,
 }
 
-/// Why something was not claimed.
+/// Reason why something was not claimed.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct ClaimError {
@@ -127,19 +126,18 @@ impl ClaimError {
         Self { source: Some(source), ..Self::new(kind, message, help) }
     }
 
-    /// Returns what kind of refusal it is: it decides the exit code.
+    /// Returns the kind of refusal, which decides the exit code.
     pub fn kind(&self) -> ClaimKind {
         self.kind
     }
 
-    /// Returns what to do about it.
+    /// Returns the remedy.
     pub fn help(&self) -> &str {
         &self.help
     }
 }
 
-/// Claims a block device for an experiment. With `destroy` what is on it may be lost; a device that is mounted or in
-/// use is refused all the same.
+/// Claims a block device for an experiment. With `destroy` its data may be lost; a device that is mounted or in use is refused all the same.
 ///
 /// # Errors
 /// When it is no block device, is in use, may hold data, or cannot be examined.
@@ -152,7 +150,7 @@ pub fn claim(path: &Path, destroy: bool) -> Result<Claim, ClaimError> {
         return Err(ClaimError::new(ClaimKind::Usage, message, help));
     }
     let mut claim = block(path, destroy)?;
-    // What the experiment builds on it is a user of the whole device itself.
+    // The layers that the experiment builds on it are users of the whole device themselves.
     claim._exclusive = None;
     Ok(claim)
 }
@@ -166,9 +164,9 @@ pub struct TargetPermit {
     pub create: bool,
 }
 
-/// Claims what a single load writes to: a block device, or a file. A file that does not exist is fine when it may be
-/// made; one with data in it needs the mark of files that Fathom made, or the word that it may be destroyed. While the claim is held,
-/// a device is neither mounted nor made a file system by programs that ask for it alone.
+/// Claims the target of a single load's writes: a block device, or a file. A file that does not exist is fine when it may be made; one with data in
+/// it needs the mark of files that Fathom made, or permission to destroy it. While the claim is held, programs that ask for exclusive use of a device
+/// can neither mount it nor make a file system on it.
 ///
 /// # Errors
 /// When it is in use, may hold data, or cannot be examined.
@@ -193,7 +191,7 @@ fn block(path: &Path, destroy: bool) -> Result<Claim, ClaimError> {
         .write(true)
         .open(given)
         .map_err(|e| ClaimError::io(given, "opened", e))?;
-    // The name is followed this once: everything from here on is about what was opened.
+    // The name is resolved only once, here: everything from here on is about what was opened.
     let (node, number) = node::of_opened(&file).map_err(|e| ClaimError::io(given, "named", e))?;
     let path = node.as_path();
     let bytes = sys::block::size_bytes(&file).map_err(|e| ClaimError::io(path, "measured", e))?;
@@ -231,12 +229,12 @@ fn block(path: &Path, destroy: bool) -> Result<Claim, ClaimError> {
     })
 }
 
-/// Refuses what has a user.
+/// Refuses a device or file that is in use.
 fn unused(path: &Path, identity: &str, uses: io::Result<Vec<String>>) -> Result<(), ClaimError> {
     let uses = uses.map_err(|e| ClaimError::io(path, "examined for users", e))?;
     uses.first().map_or(Ok(()), |first| {
         let remedy = if names_run(first) {
-            "it is of a run: wait for its end (after a kill: fathom clean RESULT); --destroy-data does not change this"
+            "it belongs to a run: wait for its end (after a kill: fathom clean RESULT); --destroy-data does not change this"
         } else if first.contains(usage::LOCKED_BY) {
             usage::FREE_LOCK
         } else {
@@ -257,13 +255,13 @@ fn lock(file: File, identity: &str) -> Result<Lock, ClaimError> {
     locked(file, FlockOperation::NonBlockingLockExclusive, identity)
 }
 
-/// Keeps those away that claim this itself; others may hold it as something beside their own, too.
+/// Keeps away claims of this device or file itself; other claims that merely share bytes with it may hold it too.
 fn lock_beside(file: File, identity: &str) -> Result<Lock, ClaimError> {
     locked(file, FlockOperation::NonBlockingLockShared, identity)
 }
 
 fn locked(file: File, operation: FlockOperation, identity: &str) -> Result<Lock, ClaimError> {
-    // Asked before anything of ours is held: over NFS both kinds of locks are one.
+    // Checked before we hold a lock ourselves: over NFS both kinds of locks are the same.
     unlocked(&file, identity)?;
     let Err(error) = flock(&file, operation) else { return Ok(Lock(file)) };
     let holder = sys::locks::holder(&file);
@@ -280,7 +278,7 @@ fn locked(file: File, operation: FlockOperation, identity: &str) -> Result<Lock,
     Err(ClaimError { source: Some(error.into()), ..refused })
 }
 
-/// Refuses what another program holds with a lock on some of its bytes, as QEMU does.
+/// Refuses a file or device on whose bytes another program, such as QEMU, holds a lock.
 fn unlocked(file: &File, identity: &str) -> Result<(), ClaimError> {
     let held = usage::lock_on(file).map_err(|source| ClaimError {
         source: Some(source),
@@ -294,7 +292,7 @@ fn unlocked(file: &File, identity: &str) -> Result<(), ClaimError> {
     })
 }
 
-/// Opens the device as the kernel's users of whole devices do: it refuses when there is one, wherever it is mounted.
+/// Opens the device as the kernel's users of whole devices do: this fails while it has one, wherever it is mounted.
 fn exclusive(device: &File, identity: &str) -> Result<File, ClaimError> {
     opened::open_alone(&opened::way(device)).map_err(|error| ClaimError {
         source: Some(error),
@@ -314,12 +312,12 @@ fn unsigned(path: &Path, file: &File, identity: &str) -> Result<(), ClaimError> 
     }
     Err(ClaimError::refused(
         format!("{identity} holds {}", found.join(", ")),
-        "if that may be lost, bind it with --destroy-data in place of --device (fathom load: add --destroy-data); what a run left that was killed \
-         goes with fathom clean RESULT",
+        "if that may be lost, bind it with --destroy-data in place of --device (fathom load: add --destroy-data); fathom clean RESULT removes \
+         what a killed run left",
     ))
 }
 
-/// Keeps claims of other loop devices away that have bytes of the same part of a file. One of them may have bytes of two claimed devices.
+/// Keeps away claims of other loop devices on the same part of a file. One loop device may share bytes with two claimed devices.
 fn twins(number: Number, identity: &str) -> Result<Vec<Lock>, ClaimError> {
     let nodes = usage::twin_nodes(number).map_err(|source| {
         ClaimError::io(Path::new(identity), "examined for others with its bytes", source)
@@ -330,7 +328,7 @@ fn twins(number: Number, identity: &str) -> Result<Vec<Lock>, ClaimError> {
         let beside = format!("{identity}: {}, which has the same bytes,", node.display());
         match lock_beside(device, &beside) {
             Ok(lock) => locks.push(lock),
-            // One that was detached meanwhile may stand on something else by now.
+            // A loop device that was detached meanwhile may stand on something else by now.
             Err(error) => {
                 let still = usage::twin_nodes(number).unwrap_or_default();
                 if still.contains(&node) {
@@ -342,7 +340,7 @@ fn twins(number: Number, identity: &str) -> Result<Vec<Lock>, ClaimError> {
     Ok(locks)
 }
 
-/// Keeps claims of the file away that a loop device stands on; claims of loop devices on other parts of it are none of them.
+/// Keeps away claims of the file that a loop device stands on; claims of loop devices on other parts of it are not affected.
 fn below(number: Number, identity: &str) -> Result<Option<Lock>, ClaimError> {
     let file = usage::file_below(number);
     file.map(|file| lock_beside(file, &format!("{identity}: the file that it stands on")))
@@ -380,7 +378,7 @@ fn file(path: &Path, destroy: bool) -> Result<Claim, ClaimError> {
     let bytes = sys::block::size_bytes(&file).map_err(|e| ClaimError::io(path, "measured", e))?;
     let identity = format!("{}, a file of {bytes}", path.display());
     let held = lock(file, &identity)?;
-    // Uses are those of what was opened, whatever the name leads to by now.
+    // The uses are those of what was opened, even if the name leads elsewhere by now.
     let way = opened::way(&held.0);
     unused(path, &identity, usage::of_file(&way))?;
     // Another run may have claimed the same bytes as a loop device.
@@ -404,7 +402,7 @@ fn file(path: &Path, destroy: bool) -> Result<Claim, ClaimError> {
             "give another name, or add --destroy-data if its content may be lost",
         ));
     }
-    // Whoever keeps the time of a file may have put something into it all the same. Blocks that a load wrote carry none of these.
+    // A program that restores a file's modification time may have written to it all the same. Blocks that a load wrote carry no such signature.
     if bytes.0 > 0 && !destroy {
         let found = signatures::known(&held.0)
             .map_err(|e| ClaimError::io(path, "searched for signatures", e))?;

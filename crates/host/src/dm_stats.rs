@@ -6,9 +6,9 @@ use std::path::Path;
 use layers::machine::bound_ns;
 use sys::dm::Dm;
 
-/// Numbers before the histogram of a region.
+/// Number of counters before the histogram in the statistics of a region.
 const COUNTERS: usize = 13;
-/// Places of the reads and writes that were done among them.
+/// Indices of the completed reads and the completed writes among them.
 const DONE: [usize; 2] = [0, 4];
 
 /// A region of statistics of a node, which is deleted when this is dropped.
@@ -25,7 +25,7 @@ pub(crate) struct Region {
 pub(crate) struct NodeCounts {
     pub reads: u64,
     pub writes: u64,
-    /// I/Os by the step of their latency, in order.
+    /// Number of I/Os in each step of latency, in order.
     pub steps: Vec<u64>,
 }
 
@@ -33,7 +33,7 @@ impl Region {
     /// Makes a region over all of a node, under the name of a program.
     ///
     /// # Errors
-    /// When the kernel keeps no statistics, or nobody may ask for them.
+    /// When the kernel keeps no statistics, or this user may not ask for them.
     pub(crate) fn create(node: &str, program: &str) -> io::Result<Self> {
         let dm = Dm::open()?;
         let id = dm.message(node, &create(program))?.trim().to_owned();
@@ -43,7 +43,7 @@ impl Region {
         Ok(Self { dm, node: node.to_owned(), program: program.to_owned(), id })
     }
 
-    /// Reads what was counted.
+    /// Reads the counts.
     ///
     /// # Errors
     /// When the node or its region is gone, or the kernel answers something else.
@@ -55,7 +55,7 @@ impl Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
-        // It is gone with its node, where that is gone; another node of that name has regions of others by the same number.
+        // Where the node is gone, the region is too; a new node of that name may have a region of somebody else with the same number.
         let listed = self.dm.message(&self.node, "@stats_list").unwrap_or_default();
         for (id, _) in ids(&listed, &|program: &str| program == self.program) {
             let _ = self.dm.message(&self.node, &format!("@stats_delete {id}"));
@@ -81,17 +81,17 @@ fn counts(text: &str) -> Option<NodeCounts> {
     (steps.len() == wanted).then_some(NodeCounts { reads: reads?, writes: writes?, steps })
 }
 
-/// A region of statistics that is there.
+/// An existing region of statistics.
 pub(crate) struct Found {
     /// Its node.
     pub node: String,
     /// Its number there.
     pub id: String,
-    /// The program that it is of.
+    /// Name of the program that made it.
     pub program: String,
 }
 
-/// Regions of all nodes by the names of their programs.
+/// Returns the regions of all nodes whose program names satisfy `is_of`.
 pub(crate) fn regions(is_of: impl Fn(&str) -> bool) -> Vec<Found> {
     // Opening its control node would load the device mapper.
     if !Path::new("/sys/module/dm_mod").exists() {
@@ -107,7 +107,7 @@ pub(crate) fn regions(is_of: impl Fn(&str) -> bool) -> Vec<Found> {
     nodes.flat_map(of_node).collect()
 }
 
-/// Numbers and programs of the regions in an answer to `@stats_list`, by the names of their programs.
+/// Returns the numbers and program names of the regions in an answer to `@stats_list` whose program names satisfy `is_of`.
 fn ids(listed: &str, is_of: &impl Fn(&str) -> bool) -> Vec<(String, String)> {
     let regions = listed.lines().filter_map(|line| {
         let (id, rest) = line.split_once(':')?;

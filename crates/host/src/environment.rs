@@ -1,4 +1,4 @@
-//! Settings of the environment on this machine: read, set and read back, and held against what the machine takes.
+//! Settings of the environment on this machine: read, set and read back, and checked against the values that the machine accepts.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -10,10 +10,10 @@ use sys::interrupt::Interrupt;
 
 use crate::modules::module;
 
-/// Longest time that a program may take that sets a value.
+/// Longest time for a program that sets a value.
 const DEADLINE: Duration = Duration::from_secs(20);
 
-/// The value that holds; `of` is the directory of the device in sysfs. Of a partition it is that of its disk.
+/// Returns the current value; `of` is the directory of the device in sysfs. For a partition it is the value of its disk.
 ///
 /// # Errors
 /// When there is no such setting here, or it cannot be read.
@@ -35,7 +35,7 @@ pub(crate) fn read(name: &str, of: Option<&Path>) -> io::Result<String> {
 /// Sets a value and reads it back.
 ///
 /// # Errors
-/// When it cannot be set, or is another one afterwards; the file and what it takes are named.
+/// When it cannot be set, or has another value afterwards; the error names the file and the values that it accepts.
 pub(crate) fn set(name: &str, of: Option<&Path>, value: &str) -> io::Result<()> {
     let setting = known(name)?;
     if let SettingPlace::Program { file, set, unset, .. } = setting.place {
@@ -56,7 +56,7 @@ pub(crate) fn set(name: &str, of: Option<&Path>, value: &str) -> io::Result<()> 
     Ok(())
 }
 
-/// Returns why this machine, or `device`, does not take a value; `None` where it does, as far as that can be told without setting it.
+/// Returns the reason why this machine, or `device`, does not accept a value; `None` where it does, as far as can be told without setting it.
 pub fn refused(name: &str, device: Option<&Path>, value: &str) -> Option<String> {
     let cannot = |error: &io::Error| format!("{name} cannot be set here: {error}");
     let setting = match known(name) {
@@ -65,7 +65,12 @@ pub fn refused(name: &str, device: Option<&Path>, value: &str) -> Option<String>
     };
     if let SettingPlace::Program { works, known, .. } = setting.place {
         let is_known = known.iter().any(|directory| Path::new(directory).join(value).is_dir());
-        let unknown = || format!("{name} cannot be '{value}': no such one in {}", known.join(", "));
+        let unknown = || {
+            format!(
+                "{name} cannot be '{value}': there is no such directory in {}",
+                known.join(", ")
+            )
+        };
         return match run(works, "") {
             Err(error) => Some(cannot(&error)),
             Ok(()) => (!is_known).then(unknown),
@@ -84,7 +89,7 @@ pub fn refused(name: &str, device: Option<&Path>, value: &str) -> Option<String>
         let files = files(setting, of.as_deref())?;
         let values: BTreeSet<String> =
             files.iter().map(|file| contents(file)).collect::<io::Result<_>>()?;
-        // What differs could not be put back as it was.
+        // Values that differ could not be restored.
         if values.len() > 1 {
             let values = values.iter().map(|value| value.trim()).collect::<Vec<_>>().join(", ");
             return Err(io::Error::other(format!("{} differ ({values})", setting.show(None))));
@@ -111,7 +116,8 @@ fn files(setting: &EnvironmentSetting, of: Option<&Path>) -> io::Result<Vec<Path
     };
     match setting.place {
         SettingPlace::Queue(attribute) => {
-            let of = of.ok_or_else(|| io::Error::other("it is of a device, and none is named"))?;
+            let of =
+                of.ok_or_else(|| io::Error::other("it belongs to a device, and none is named"))?;
             let file = of.join("queue").join(attribute);
             if file.exists() { Ok(vec![file]) } else { Err(absent(&file)) }
         }
@@ -143,17 +149,17 @@ fn shown(file: &Path) -> String {
     file.canonicalize().unwrap_or_else(|_| file.to_owned()).display().to_string()
 }
 
-/// The text of the file that says what is taken.
+/// Text of the file that lists the accepted values.
 fn list(setting: &EnvironmentSetting, file: &Path) -> Option<String> {
     let text = std::fs::read_to_string(file.with_file_name(setting.listed?)).ok()?;
     Some(text.replace(['[', ']'], "").trim().to_owned())
 }
 
-/// Tells whether the file may take a value, as far as it says what it takes.
+/// Tells whether the file may accept a value, as far as its list tells.
 fn may_be(setting: &EnvironmentSetting, file: &Path, value: &str) -> bool {
     let Some(list) = list(setting, file) else { return true };
     match setting.values {
-        // What a module brings is listed once the module is loaded, which the kernel does when the value is set.
+        // A value that a module provides is listed once the module is loaded, which the kernel does when the value is set.
         SettingValues::Plain => {
             list.split_whitespace().any(|word| word == value)
                 || setting.modules.iter().any(|(brought, name)| *brought == value && module(name))
@@ -166,7 +172,7 @@ fn may_be(setting: &EnvironmentSetting, file: &Path, value: &str) -> bool {
     }
 }
 
-/// The values that a file takes, in words.
+/// The values that a file accepts, in words.
 fn allowed(setting: &EnvironmentSetting, file: impl AsRef<Path>) -> String {
     match (setting.values, list(setting, file.as_ref())) {
         (SettingValues::Plain, Some(words)) => format!("one of: {words}"),
@@ -184,7 +190,7 @@ fn refusal(setting: &EnvironmentSetting, file: &Path, what: &str, value: &str) -
     io::Error::other(format!("{file} {what} '{value}'{took}; it takes {takes}"))
 }
 
-/// The value that holds: of several that the kernel lists, the one in brackets.
+/// The current value: where the kernel lists several, the one in brackets.
 fn chosen(text: &str) -> String {
     let held = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     held.map_or(text.trim(), |(held, _)| held).to_owned()

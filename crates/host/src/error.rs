@@ -1,8 +1,8 @@
-//! Why a step failed.
+//! Reasons why a step failed.
 
 use layers::ParseError;
 
-/// Why a step failed.
+/// Reason why a step failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StepError {
     /// A placeholder that nothing has bound.

@@ -1,4 +1,4 @@
-//! Executes steps, remembers what it owes, and undoes it in reverse on every path.
+//! Executes steps, remembers the undo that each step owes, and does it in reverse order however the run ends.
 
 mod actions;
 mod attribute;
@@ -53,7 +53,7 @@ pub struct Executor {
 pub struct Place {
     /// The name, for results and messages.
     pub name: PathBuf,
-    /// The path to open: past what is mounted at the name by now.
+    /// The path to open, which bypasses whatever is mounted at the name by now.
     pub way: PathBuf,
     /// The thing that has to be opened, where that is known: a file of the file system that was mounted there and is held, or the
     /// device that the stack was built with.
@@ -86,7 +86,7 @@ impl Executor {
         }
     }
 
-    /// Binds a placeholder: `device.data` is what `{device.data}` stands for from now on.
+    /// Binds a placeholder: with the name `device.data`, `{device.data}` stands for `value` from now on.
     pub fn bind(&mut self, name: &str, value: &str) {
         self.names.insert(name.to_owned(), value.to_owned());
         self.unsaid.insert(name.to_owned(), value.to_owned());
@@ -97,7 +97,7 @@ impl Executor {
         self.names.clear();
     }
 
-    /// Returns what steps found out, by name (`vdo.instance`).
+    /// Returns the facts that steps found out, by name (`vdo.instance`).
     pub fn facts(&self) -> &BTreeMap<String, String> {
         &self.facts
     }
@@ -144,12 +144,12 @@ impl Executor {
         self.machine.read(source)
     }
 
-    /// Tells a simulated machine what a load wrote to the layer called `target`; a real one knows.
+    /// Tells a simulated machine what a load wrote to the layer called `target`; a real machine needs no telling.
     pub fn wrote(&mut self, target: &str, writes: &Writes, content: &AskedContent) {
         self.machine.wrote(target, writes, content);
     }
 
-    /// Tells a simulated machine that something worked on it of which nobody knows what it wrote.
+    /// Tells a simulated machine that something wrote to it, and that it is unknown what.
     pub fn lost_track(&mut self) {
         self.machine.lost_track();
     }
@@ -166,12 +166,13 @@ impl Executor {
         left
     }
 
-    /// Returns what removes what is still there of the run with this tag, in this order.
+    /// Returns the removals of all that is still there of the run with this tag, in the order in which to do them.
     pub fn removals(&mut self, tag: &str) -> Vec<Removal> {
         self.machine.removals(tag)
     }
 
-    /// Files in directories in which that run mounted something: written while nothing was mounted, they keep these from being removed.
+    /// Returns files in directories in which that run mounted something: they were written while nothing was mounted there, and keep the directories
+    /// from being removed.
     pub fn in_directories(&mut self, tag: &str) -> Vec<String> {
         self.machine.in_directories(tag)
     }
@@ -260,8 +261,8 @@ impl Executor {
         record
     }
 
-    /// Does one action and writes it into the transcript. It fails before it begins where a device or mount is no longer the one that was
-    /// meant; what is undone only has to leave alone what it names, so that all else is taken down.
+    /// Does one action and writes it into the transcript. It fails before it begins where a device or mount has been replaced. An undo is only
+    /// checked against the devices that it names, so that all else is still taken down.
     fn act(&mut self, context: &ActionContext, action: &Action) -> Result<(), StepError> {
         self.look_before(context, action)?;
         if let Action::Command { argv, removes } = action {
@@ -348,7 +349,7 @@ impl Executor {
         }
     }
 
-    /// Reads until the condition holds; gives what was seen last.
+    /// Reads until the condition holds; returns what was seen last.
     fn wait(
         &mut self,
         context: &ActionContext,
@@ -428,7 +429,7 @@ impl Executor {
     }
 }
 
-/// The output of what prints nothing.
+/// Returns the outcome of an action that prints nothing, with an empty output.
 fn silent(done: io::Result<()>) -> io::Result<String> {
     done.map(|()| String::new())
 }

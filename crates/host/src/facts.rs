@@ -10,7 +10,7 @@ use sys::dm::Dm;
 use sys::interrupt::Interrupt;
 use units::Bytes;
 
-/// Facts of this machine; what cannot be found out is left out.
+/// Returns the facts of this machine that can be found out.
 pub fn facts() -> MachineFacts {
     let uname = rustix::system::uname();
     let text = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();
@@ -66,7 +66,7 @@ pub(crate) fn memory() -> Option<Bytes> {
     Some(Bytes(kib * Bytes::KIB))
 }
 
-/// The hypervisor as the CPU and the firmware tell it, `none` on bare metal.
+/// Returns the hypervisor that the CPU and the firmware report; `none` on bare metal.
 fn virtualisation() -> String {
     let flags = from_cpuinfo("flags").unwrap_or_default();
     if !flags.split_whitespace().any(|flag| flag == "hypervisor") {
@@ -78,7 +78,7 @@ fn virtualisation() -> String {
     if names.is_empty() { "a virtual machine".to_owned() } else { names.join(" ") }
 }
 
-/// Tells whether the kernel was told to leave out protections that cost speed.
+/// Value of `mitigations=` on the kernel's command line (`off` leaves out protections that cost speed); `None` where it is not given.
 fn mitigations() -> Option<String> {
     let line = file("/proc/cmdline")?;
     let word = line.split_whitespace().find_map(|word| word.strip_prefix("mitigations="))?;

@@ -10,20 +10,20 @@ use sys::block::{Backing, MAX_DEPTH, Number, members, sysfs};
 
 use crate::backing::backing;
 
-/// Block devices by the names that steps use. They are not opened: who holds a mapped device open keeps it from being taken down.
+/// Block devices by the names that steps use. They are not opened: an open descriptor would keep a mapped device from being taken down.
 #[derive(Debug, Default)]
 pub(crate) struct HeldDevices {
     held: BTreeMap<String, HeldDevice>,
-    /// Those that were let go, to be told from others when they are held again.
+    /// Devices that were released, to be compared with those that are held next.
     before: BTreeMap<String, HeldDevice>,
 }
 
 impl HeldDevices {
-    /// Holds those of `names` that lead to block devices, and no others. One that was held before may have another number by now, since its
-    /// layer made it anew, but not another UUID, or, without one, other disks under it where it was made anew.
+    /// Holds those of `names` that lead to block devices, and no others. A device that was held before may have another number by now, since its
+    /// layer recreated it, but it must have the same UUID or, without one, stand on the same disks.
     ///
     /// # Errors
-    /// When a name leads to another device than before, which is not held then, or one of `needed` leads nowhere.
+    /// When a name leads to another device than before (the old one stays held), or one of `needed` leads nowhere.
     pub(crate) fn hold(&mut self, names: &[String], needed: &[String]) -> io::Result<()> {
         let before = std::mem::take(&mut self.before);
         self.held.clear();
@@ -32,7 +32,7 @@ impl HeldDevices {
             match (HeldDevice::at(name), before.get(name)) {
                 (Ok(now), Some(before)) if !before.is_made_anew_as(&now) => {
                     wrong.get_or_insert_with(|| other(name, before, &now));
-                    // Whatever comes still finds that it is another one.
+                    // Later checks must still find that the device is another one.
                     self.held.insert(name.clone(), before.clone());
                 }
                 (Ok(now), _) => {
@@ -48,12 +48,12 @@ impl HeldDevices {
         wrong.map_or(Ok(()), Err)
     }
 
-    /// Lets all of them go, until they are held again: their layers are about to change them.
+    /// Releases all of them until they are held again, because their layers are about to change them.
     pub(crate) fn release(&mut self) {
         self.before = std::mem::take(&mut self.held);
     }
 
-    /// Returns nothing while every name leads to its device.
+    /// Checks that every name still leads to its device.
     ///
     /// # Errors
     /// When a name leads to another device, or nowhere.
@@ -64,7 +64,7 @@ impl HeldDevices {
         })
     }
 
-    /// Returns nothing while the names in `text` lead to their devices; a device that is gone harms nobody.
+    /// Checks that the names in `text` still lead to their devices; a device that is gone does no harm.
     ///
     /// # Errors
     /// When a name leads to another device.
@@ -76,7 +76,7 @@ impl HeldDevices {
         })
     }
 
-    /// Returns nothing where `name` is not held, or was opened as the device that it is to lead to.
+    /// Checks that `name` was opened as the device that it has to lead to; passes where it is not held.
     ///
     /// # Errors
     /// When something else was opened.
@@ -94,17 +94,17 @@ impl HeldDevices {
     }
 }
 
-/// The facts by which a block device is told from others, and from itself on other ground.
+/// The facts that tell a block device from others, and from itself on top of something else.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HeldDevice {
     rdev: u64,
     /// The UUID that its maker gave it: it outlives a device number.
     uuid: Option<String>,
-    /// The kernel's running number of disks (Linux 5.15 and later); a device number is given again.
+    /// The kernel's running number of disks (Linux 5.15 and later), since device numbers are reused.
     sequence: Option<u64>,
-    /// The file or device below a loop device, whatever that is called by now.
+    /// The file or device below a loop device, even if that was renamed.
     backing: Option<Backing>,
-    /// The place of its bytes on what is below, of a loop device or a partition.
+    /// For a loop device or a partition: where its bytes lie on what is below.
     part: [Option<String>; 3],
     /// The devices that it is made of, as its table says now.
     below: Vec<HeldDevice>,
@@ -142,7 +142,7 @@ impl HeldDevice {
         Self { rdev: number.to_dev(), uuid, sequence, backing: backing(number), part, below }
     }
 
-    /// Tells whether it is the same device on the same ground.
+    /// Tells whether it is the same device, on top of the same devices.
     pub(crate) fn is(&self, now: &Self) -> bool {
         let same = match (&self.uuid, &now.uuid) {
             (None, None) => (self.rdev, self.sequence) == (now.rdev, now.sequence),
@@ -154,7 +154,7 @@ impl HeldDevice {
             && grounds.into_iter().all(|(held, now)| held.is(now))
     }
 
-    /// Tells whether `now` may be this device, made anew by its layer.
+    /// Tells whether `now` may be this device, recreated by its layer.
     fn is_made_anew_as(&self, now: &Self) -> bool {
         match &self.uuid {
             Some(_) => self.uuid == now.uuid,
@@ -162,7 +162,7 @@ impl HeldDevice {
         }
     }
 
-    /// Tells whether the kernel never made it anew: it has its running number still, whatever it stands on by now.
+    /// Tells whether the kernel has not recreated it: it has kept its running number, whatever it stands on by now.
     fn is_still(&self, now: &Self) -> bool {
         self.sequence.is_some() && (self.rdev, self.sequence) == (now.rdev, now.sequence)
     }
@@ -175,7 +175,7 @@ impl HeldDevice {
         }
     }
 
-    /// Returns what it is, and what it stands on, in words.
+    /// Returns a description of it and of what it stands on.
     pub(crate) fn show(&self) -> String {
         let uuid = self.uuid.as_ref().map_or_else(String::new, |uuid| format!(" (UUID {uuid})"));
         let part = match (self.backing, &self.part[0]) {

@@ -15,11 +15,11 @@ pub(crate) fn of(path: &Path, node: &Path, number: Number, bytes: Bytes) -> Stri
     let read = |name: &str| {
         let text = std::fs::read_to_string(root.join(name)).ok()?;
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        // A bare number (virtio's 0x1af4) names nobody.
+        // A bare number (virtio's 0x1af4) does not name a vendor.
         (!text.is_empty() && !text.starts_with("0x")).then_some(text)
     };
     let either = |a: &str, b: &str| read(a).or_else(|| read(b));
-    // A partition's facts stand with its disk.
+    // The facts of a partition are those of its disk.
     let maker: Vec<_> = ["vendor", "model"]
         .iter()
         .filter_map(|what| either(&format!("device/{what}"), &format!("../device/{what}")))

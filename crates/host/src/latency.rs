@@ -1,6 +1,6 @@
-//! Latency of block devices while they work: statistics of the device mapper for its nodes, where the kernel keeps them, and events of
-//! the block layer for all others. `hist` triggers are often not built in, and would count what two events are apart only with synthetic
-//! events: so the raw pages of a trace instance are read here.
+//! Latency of block devices while they work: statistics of the device mapper for its nodes, where the kernel keeps them, and events of the block
+//! layer for all others. `hist` triggers are often not built in, and need synthetic events to measure the time between two events: so the raw pages
+//! of a trace instance are read here.
 
 mod ends;
 mod ring;
@@ -30,11 +30,11 @@ use crate::trace;
 pub const DRAIN: Duration = Duration::from_millis(50);
 /// Size of the ring buffers, KiB a CPU: room for some 18,000 I/Os of a device.
 const BUFFER_KIB: &str = "2048";
-/// Events of the last time are kept until the next reading: one of another CPU may be earlier and not be there yet, nanoseconds.
+/// Age below which events wait for the next reading, nanoseconds: an earlier event of another CPU may not have arrived yet.
 const HOLD_NS: u64 = 1_000_000;
 /// Longest page of a ring buffer, bytes.
 const PAGE: usize = 64 << 10;
-/// Events by their directory, what they tell of, and the devices that need them, where not all do.
+/// Events: their directory, the moment that they mark, and the kind of device that needs them (`None` for all).
 const EVENTS: [(&str, Edge, Option<By>); 4] = [
     ("block/block_bio_queue", Edge::Begin, None),
     ("block/block_rq_complete", Edge::RequestEnd, Some(By::Requests)),
@@ -47,7 +47,7 @@ const EVENTS: [(&str, Edge, Option<By>); 4] = [
 enum By {
     Requests,
     Bios,
-    /// Its I/Os end under the name of the device below; bcache itself tells of their ends.
+    /// The block layer reports the ends of its I/Os under the device below; bcache's own events report them for this device.
     Bcache,
 }
 
@@ -59,7 +59,7 @@ impl By {
         }
     }
 
-    /// Returns what lets the events of a device alone through.
+    /// Returns the filter that lets through only the events of one device.
     fn filter(self, edge: Edge, disk: Number) -> String {
         match (self, edge) {
             (Self::Bcache, Edge::BioEnd) => {
@@ -90,7 +90,7 @@ struct Watched {
 }
 
 impl Watched {
-    /// Tells whether something else is there by now, or nothing: layers take devices down and make them anew.
+    /// Tells whether the device was replaced or is gone: layers take devices down and recreate them.
     fn is_gone(&self) -> bool {
         number(&self.device) != self.number
             || matches!(&self.by, Measured::Node(region) if region.read().is_err())
@@ -104,7 +104,7 @@ fn number(device: &PlacedDevice) -> Option<Number> {
 #[derive(Debug)]
 enum Measured {
     Node(Region),
-    /// Place among those that are traced.
+    /// Index among the traced devices.
     Traced(usize, LatencySource),
     Not(Unmeasured),
 }
@@ -121,27 +121,27 @@ struct Trace {
     page: Vec<u8>,
 }
 
-/// The begin of names of what a process measures that is no run: its number follows.
+/// Prefix of the names under which a process measures outside of a run; the process id follows.
 const OF_PROCESS: &str = "fathom_doctor_";
 
-/// Returns the name under which this process measures latencies that are of no run.
+/// Returns the name under which this process measures latencies outside of a run.
 pub fn own_name() -> String {
     format!("{OF_PROCESS}{}", std::process::id())
 }
 
-/// Tells whether a trace instance, or statistics of the device mapper, are of a process that measured latencies and is gone.
+/// Tells whether a trace instance, or statistics of the device mapper, belong to a process that measured latencies and is gone.
 fn is_abandoned(name: &str) -> bool {
     let process = name.strip_prefix(OF_PROCESS).and_then(|rest| rest.split('.').next());
     let process = process.and_then(|number| number.parse::<u32>().ok());
     process.is_some_and(|number| !Path::new(&format!("/proc/{number}")).exists())
 }
 
-/// Returns the names of what processes left that measured latencies and were killed.
+/// Describes what killed processes left behind that measured latencies.
 pub fn abandoned() -> Vec<String> {
     trace::left_of(is_abandoned).into_iter().map(|(what, _)| what).collect()
 }
 
-/// Removes what [`abandoned`] tells of.
+/// Removes what [`abandoned`] lists.
 ///
 /// # Errors
 /// When the kernel refuses.
@@ -150,7 +150,7 @@ pub fn clear_abandoned() -> io::Result<()> {
 }
 
 impl LatencyWatch {
-    /// Begins to measure these devices. Instances and regions are called as said, with a number of their own after it.
+    /// Begins to measure these devices. Trace instances and regions are called `name` with a number after it.
     pub fn begin(name: &str, devices: &[PlacedDevice]) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(1);
         let since = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -178,7 +178,7 @@ impl LatencyWatch {
         Self { name: name.to_owned(), since, devices: all, trace }
     }
 
-    /// Takes what the kernel's buffers hold, to be called every [`DRAIN`]; tells whether there is anything to take.
+    /// Reads out the kernel's buffers; to be called every [`DRAIN`]. Returns false where nothing is traced.
     pub fn drain(&mut self) -> bool {
         self.trace.as_mut().is_some_and(|trace| {
             trace.drain();
@@ -186,8 +186,8 @@ impl LatencyWatch {
         })
     }
 
-    /// Reads all counts, as [`layers::probe::Source::Latency`] has them. Where a device is not the one any more that it was, all begin
-    /// anew, from nothing, and under another number.
+    /// Reads all counts, in the form of [`layers::probe::Source::Latency`]. Where a device was replaced, all counts begin again at zero, under
+    /// another number.
     pub fn read(&mut self) -> String {
         if self.devices.iter().any(Watched::is_gone) {
             let devices: Vec<_> = self.devices.drain(..).map(|own| own.device).collect();
@@ -197,7 +197,7 @@ impl LatencyWatch {
         let lost = self.trace.as_ref().map_or(0, Trace::lost);
         let mut text = String::new();
         for Watched { device: PlacedDevice { name, .. }, by, .. } in &self.devices {
-            // A string takes whatever is written to it.
+            // Writing to a string cannot fail.
             let _ = writeln!(text, "{name} since {}", self.since);
             let _ = match by {
                 Measured::Not(why) => writeln!(text, "{name} none {}", why.word()),
@@ -254,7 +254,7 @@ fn line(
     writeln!(text)
 }
 
-/// Finds out how a device can be measured, and begins where that is by itself.
+/// Finds out how a device can be measured; statistics of the device mapper begin at once.
 fn measured(name: &str, number: Number, traced: &mut Vec<(Traced, By, Number)>) -> Measured {
     let at = sys::block::sysfs(number);
     if let Ok(node) = std::fs::read_to_string(at.join("dm/name"))
@@ -262,7 +262,7 @@ fn measured(name: &str, number: Number, traced: &mut Vec<(Traced, By, Number)>) 
     {
         return Measured::Node(region);
     }
-    // Events are of whole disks.
+    // The events are those of whole disks.
     let value =
         |file: &str| std::fs::read_to_string(at.join(file)).ok()?.trim().parse::<u64>().ok();
     let (disk, from, to) = match sys::block::disk_of(number) {
@@ -285,7 +285,7 @@ fn measured(name: &str, number: Number, traced: &mut Vec<(Traced, By, Number)>) 
 }
 
 impl Trace {
-    /// Makes the instance and switches the events on that these devices need.
+    /// Makes the instance and switches on the events that these devices need.
     fn begin(name: &str, traced: Vec<(Traced, By, Number)>) -> Result<Self, Unmeasured> {
         let at = trace::instances().ok_or(Unmeasured::NoTracefs)?.join(name);
         std::fs::create_dir(&at).map_err(|_| Unmeasured::Refused)?;
@@ -318,7 +318,7 @@ impl Trace {
             let filters = traced.iter().filter(|(_, by, _)| of.is_none_or(|of| of == *by));
             let filters: Vec<_> = filters.map(|(_, by, disk)| by.filter(moment, *disk)).collect();
             let at = self.at.join("events").join(event);
-            // A bcache without events of its own has no ends, which is noticed.
+            // Without bcache's own events no I/O of it ends, which `has_no_ends` notices.
             if filters.is_empty() || of == Some(By::Bcache) && !at.is_dir() {
                 continue;
             }
@@ -338,7 +338,7 @@ impl Trace {
         let now_ns = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
         let Self { pipes, formats, pending, page, .. } = self;
         for pipe in pipes {
-            // Nothing to read ends it, and so does anything else: what is missing then is lost, and counted so.
+            // The loop ends when there is nothing to read, and on any error: events that are missing then count as lost.
             while let Ok(length @ 1..) = pipe.read(page) {
                 ring::records(&page[..length], |at_ns, record| {
                     pending.extend(happened(formats, at_ns, record));

@@ -15,13 +15,13 @@ use crate::mounts::{Mounted, mounted};
 /// One thing that carries the tag of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Leftover {
-    /// A file system that stands on something of the run, or at a place called so.
+    /// A file system that stands on something of the run, or is mounted at a place named after it.
     Mount {
         /// Path where it is mounted.
         at: String,
         /// The device that is mounted there.
         what: Mounted,
-        /// Tells whether its source is called after the run, or is a loop device on a file that is.
+        /// Tells whether its source is named after the run, or is a loop device on a file that is.
         named: bool,
     },
     /// The directory that a file system of the run was mounted in.
@@ -35,13 +35,13 @@ pub enum Leftover {
     },
     /// A mapped device.
     Node(String),
-    /// A loop device over a file that is called so.
+    /// A loop device over a file that is named after the run.
     Loop {
         /// Its node in /dev.
         device: String,
         /// The file.
         file: String,
-        /// The mount that the file lies in, at a place of the run: it cannot be unmounted before this is gone.
+        /// The mount at a place of the run that the file lies in: it cannot be unmounted before this loop device is gone.
         inside: Option<Box<Self>>,
     },
 }
@@ -61,19 +61,19 @@ impl fmt::Display for Leftover {
 /// The removal of one thing that a run left.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Removal {
-    /// The thing, as leftovers are told.
+    /// Description of the thing, as in lists of leftovers.
     pub what: String,
-    /// Its name in what layers do, to see whether a layer's own undo removes it.
+    /// Its name in the layers' actions, to see whether a layer's own undo removes it.
     pub name: String,
     /// The actions that remove it.
     pub actions: Vec<Action>,
-    /// It stands on the stack: it goes before the layers do.
+    /// Tells whether it stands on the stack, so that it goes before the layers do.
     pub above: bool,
 }
 
 impl Leftover {
-    /// Returns what removes it; `None` of a mount at a place of the run that is neither named after it nor on a device of it: that
-    /// is somebody else's.
+    /// Returns its removal; `None` for a mount at a place of the run that is neither named after the run nor on a device of it: that is somebody
+    /// else's.
     fn removal(&self, ours: &str, owned: &BTreeSet<String>) -> Option<Removal> {
         let command = |argv: &[&str], object: &str| Action::Command {
             argv: argv.iter().chain([&object]).map(ToString::to_string).collect(),
@@ -88,7 +88,7 @@ impl Leftover {
             Self::Directory(at) => (at, Action::Unmount { directory: at.clone(), device: None }),
             Self::Node(name) => (name, Action::RemoveNodes { nodes: vec![name.clone()] }),
             Self::Loop { device, inside, .. } => {
-                // What lies in a mount of somebody else is theirs, too.
+                // What lies in somebody else's mount is theirs, too.
                 if let Some(mount) = inside {
                     mount.removal(ours, owned)?;
                 }
@@ -107,8 +107,8 @@ impl Leftover {
     }
 }
 
-/// Everything that still carries the tag of a run, the topmost first. Tools of layers are asked where `ran` says that they have run,
-/// because asking takes a process.
+/// Returns everything that still carries the tag of a run, the topmost first. Tools of layers are asked only if `ran` says that they have run,
+/// because asking starts a process.
 pub(crate) fn of(tag: &str, ran: impl Fn(&str) -> bool) -> Vec<Leftover> {
     let ours = format!("fathom_{tag}");
     let nodes = Dm::open().and_then(|dm| dm.names()).unwrap_or_default();
@@ -158,8 +158,8 @@ pub(crate) fn removals(tag: &str, owned: &BTreeSet<String>) -> Vec<Removal> {
     of(tag, |_| true).iter().filter_map(|left| left.removal(&ours, owned)).collect()
 }
 
-/// What lies in the directories in which the run had file systems mounted: files that were written there while nothing was mounted, for
-/// which the directories cannot be removed. Each by its path.
+/// Returns the paths of files in the directories in which the run had file systems mounted: they were written while nothing was mounted there, and
+/// keep the directories from being removed.
 pub(crate) fn in_directories(tag: &str) -> Vec<String> {
     let mounted: BTreeSet<_> = mounted().into_iter().map(|mount| mount.at).collect();
     let bare = directories(&format!("fathom_{tag}")).into_iter().filter(|at| !mounted.contains(at));
@@ -183,7 +183,7 @@ pub(crate) fn bears(device: &str, tag: &str) -> bool {
     })
 }
 
-/// Objects of one sort, each with what would carry the tag of a run. A tool that nobody has run has nothing to list.
+/// Returns the names of the objects of one sort, each with the text that would carry the tag of a run. A tool that was never run has nothing to list.
 fn objects(listed: &Listing, ran: impl Fn(&str) -> bool) -> Vec<(String, String)> {
     match listed {
         Listing::Tool { names, .. } if names.first().is_some_and(|program| ran(program)) => {
@@ -211,7 +211,7 @@ fn is_of(source: &str, device: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('p'))
 }
 
-/// Returns what a tool of a layer lists; nothing where it is not there or does not answer.
+/// Returns the lines that a layer's tool lists; none where it is not there or does not answer.
 fn lines(argv: &[&str]) -> Vec<String> {
     let argv: Vec<_> = argv.iter().map(ToString::to_string).collect();
     let output = crate::child::run(&argv, Duration::from_secs(60), &Interrupt::new());

@@ -1,4 +1,4 @@
-//! The one room that touches the machine: claims and safety, executing steps and their undo with a transcript, probes
+//! The one place that touches the machine: claims and safety, executing steps and their undo with a transcript, probes
 //! at a cadence, facts and abilities of the machine. It knows no layer by name: what it does is data from `layers`.
 #![forbid(unsafe_code)]
 

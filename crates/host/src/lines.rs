@@ -1,6 +1,6 @@
-//! Whole lines of what a command prints, as they come: all of them, whatever is kept of its output.
+//! All lines that a command prints, whole and as they come, however little of its output is kept.
 
-/// The longest line that is heard, bytes. A part of one would be another line.
+/// Longest line that is passed on, bytes. Longer ones are not cut, since a part would look like another line.
 pub const LONGEST_LINE: usize = 1 << 20;
 
 /// One of the outputs of a command.
@@ -17,7 +17,7 @@ pub enum Stream {
 pub struct PrintedLine<'a> {
     /// The stream that it was printed on.
     pub from: Stream,
-    /// The line without its end; `None` of one that is longer than [`LONGEST_LINE`].
+    /// The line without its end; `None` for one that is longer than [`LONGEST_LINE`].
     pub text: Option<&'a str>,
 }
 
@@ -36,7 +36,7 @@ impl Lines {
         Self { from, begun: Vec::new(), too_long: false }
     }
 
-    /// Takes the next bytes, and tells the lines that end in them.
+    /// Takes the next bytes, and passes on the lines that end in them.
     pub(crate) fn take(&mut self, bytes: &[u8], listener: &mut Listener) {
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
             let ended = part.strip_suffix(b"\n");
@@ -47,7 +47,7 @@ impl Lines {
         }
     }
 
-    /// Tells the last line, where no end of a line follows it.
+    /// Passes on the last line, where no newline follows it.
     pub(crate) fn end(&mut self, listener: &mut Listener) {
         if self.too_long || !self.begun.is_empty() {
             self.tell(listener);

@@ -41,7 +41,7 @@ pub trait Machine: Send {
         interrupt: &Interrupt,
     ) -> io::Result<CommandOutput>;
 
-    /// Runs a command of a stage and measures it; `listener` is told every line that it prints. Fails when it cannot be started.
+    /// Runs a command of a stage and measures it; `listener` gets every line that it prints. Fails when it cannot be started.
     fn measured(
         &mut self,
         work: &MeasuredCommand,
@@ -49,11 +49,11 @@ pub trait Machine: Send {
         listener: &mut Listener,
     ) -> io::Result<CommandOutcome>;
 
-    /// Empties a device; what a person should know about how comes back.
+    /// Empties a device; returns a note for the user where it could not be emptied wholly by a discard.
     fn discard(&mut self, device: &str) -> io::Result<Option<String>>;
 
-    /// Zeroes the first and the last MiB of a device; fine where it is not there. After another process only what has the mark, where
-    /// there is one.
+    /// Zeroes the first and the last MiB of a device; fine where it does not exist. After another process has worked on the machine, and with a mark
+    /// given, only a device that has this mark is wiped.
     fn wipe(&mut self, device: &str, mark: Option<&Mark>) -> io::Result<()>;
 
     /// Tells whether a device has this mark.
@@ -61,7 +61,7 @@ pub trait Machine: Send {
         false
     }
 
-    /// Returns the identity of a block device, to tell it from another one under its name; `None` where there is nothing to tell apart.
+    /// Returns the identity of a block device, to tell it from another one under its name; `None` where the machine has no real devices.
     ///
     /// # Errors
     /// When it is not there, or cannot be examined.
@@ -69,7 +69,7 @@ pub trait Machine: Send {
         Ok(None)
     }
 
-    /// Hears that a device is one of the run's: what is mounted from it is.
+    /// Notes that a device is one of the run's, so that mounts of it are, too.
     fn owns(&mut self, _device: &str) {}
 
     /// Writes to stable storage what the device holds in caches.
@@ -78,7 +78,7 @@ pub trait Machine: Send {
     /// The text of a source.
     fn read(&mut self, source: &Source) -> io::Result<String>;
 
-    /// Removes those device-mapper nodes that are there; gives those it removed.
+    /// Removes those device-mapper nodes that exist; returns the ones that it removed.
     fn remove_nodes(&mut self, nodes: &[String]) -> io::Result<Vec<String>>;
 
     /// Writes out what the kernel holds of files in memory.
@@ -87,10 +87,10 @@ pub trait Machine: Send {
     /// Writes a value to an attribute of the kernel.
     fn write(&mut self, path: &str, value: &str) -> io::Result<()>;
 
-    /// Sets a value of the environment, of `device` where it is of one, and reads it back.
+    /// Sets a value of the environment and reads it back; `device` is the device that the setting belongs to, if any.
     ///
     /// # Errors
-    /// When the kernel does not take it; the file and what it takes are named.
+    /// When the kernel does not accept it; the error names the file and the values that it accepts.
     fn set(&mut self, setting: &str, _device: Option<&str>, _value: &str) -> io::Result<()> {
         Err(io::Error::other(format!("this machine has no {setting}")))
     }
@@ -104,16 +104,16 @@ pub trait Machine: Send {
         options: &str,
     ) -> io::Result<()>;
 
-    /// Unmounts and removes a directory; fine where it is not there. Nothing but `device` is unmounted, where that is said.
+    /// Unmounts and removes a directory; fine where it does not exist. With `device`, nothing else than that is unmounted.
     fn unmount(&mut self, directory: &str, device: Option<&str>) -> io::Result<()>;
 
-    /// Starts a process that lives on.
+    /// Starts a process that keeps running.
     fn start(&mut self, name: &str, argv: &[String]) -> io::Result<()>;
 
     /// Ends the process that was started under this name, and waits for it; fine when there is none.
     fn stop(&mut self, name: &str) -> io::Result<()>;
 
-    /// Records an event of the kernel in a trace instance, of writes to `device` only where one is named; gives why it cannot be
+    /// Records an event of the kernel in a trace instance, limited to writes to `device` where one is given; returns the reason where it cannot be
     /// recorded.
     fn trace(
         &mut self,
@@ -129,10 +129,10 @@ pub trait Machine: Send {
         Ok(())
     }
 
-    /// Boots the machine anew, in its place.
+    /// Reboots the machine.
     ///
     /// # Errors
-    /// Where that cannot be: on a machine that this program runs on.
+    /// On a machine that cannot be rebooted, such as the one that this program runs on.
     fn reboot(&mut self) -> io::Result<()> {
         Err(io::Error::other("only the lab boots a machine anew"))
     }
@@ -140,16 +140,16 @@ pub trait Machine: Send {
     /// Holds those of `names` that lead to block devices, and no others: from now on each has to lead to the same one.
     ///
     /// # Errors
-    /// When one that was let go is another device by now, or one of `needed` is not there.
+    /// When the name of a released device leads to another one by now, or one of `needed` does not exist.
     fn hold(&mut self, _names: &[String], _needed: &[String]) -> io::Result<()> {
         Ok(())
     }
 
-    /// Lets the held devices go, which their layers are about to change.
+    /// Releases the held devices, which their layers are about to change.
     fn release(&mut self) {}
 
-    /// Returns nothing while every claimed or held device and every mounted file system is the one that steps mean; with `words`, of
-    /// the devices that they name.
+    /// Checks that every claimed or held device and every mounted file system is still the one that steps mean; with `words`, only the devices that
+    /// they name.
     ///
     /// # Errors
     /// When one of them is gone, or something else stands in its place.
@@ -157,8 +157,8 @@ pub trait Machine: Send {
         Ok(())
     }
 
-    /// The path by which to open `path`, and what has to be opened, where that is known: of one on a file system that was mounted
-    /// here the way past its directory. It is good until the next step.
+    /// Returns the path by which to open `path`, and what has to be opened, where that is known. For a path on a file system that was mounted here,
+    /// it is one that does not depend on the mount directory. It is good until the next step.
     fn way(&self, path: &Path) -> (PathBuf, Option<Meant>) {
         (path.to_owned(), None)
     }
@@ -166,12 +166,12 @@ pub trait Machine: Send {
     /// Returns what is still there of the run with this tag.
     fn leftovers(&mut self, tag: &str) -> Vec<String>;
 
-    /// Returns what removes that, in this order.
+    /// Returns the removals of all that, in the order in which to do them.
     fn removals(&mut self, _tag: &str) -> Vec<Removal> {
         Vec::new()
     }
 
-    /// Files in directories of that run which keep them from being removed.
+    /// Returns files that keep directories of that run from being removed.
     fn in_directories(&mut self, _tag: &str) -> Vec<String> {
         Vec::new()
     }
@@ -181,10 +181,10 @@ pub trait Machine: Send {
         false
     }
 
-    /// Tells a simulated machine what a load wrote to the layer called `target`; a real one knows.
+    /// Tells a simulated machine what a load wrote to the layer called `target`; a real machine needs no telling.
     fn wrote(&mut self, _target: &str, _writes: &Writes, _content: &AskedContent) {}
 
-    /// Tells a simulated machine that something worked on it of which nobody knows what it wrote.
+    /// Tells a simulated machine that something wrote to it, and that it is unknown what.
     fn lost_track(&mut self) {}
 
     /// Tells whether a wait counts as over though its condition does not hold: on a simulated machine, where nothing would ever bring it about.
@@ -197,9 +197,9 @@ pub trait Machine: Send {
 #[derive(Default)]
 pub struct RealMachine {
     reader: Reader,
-    /// Programs that were run: only these are asked what they left.
+    /// Programs that were run: only these are asked for their leftovers.
     ran: BTreeSet<String>,
-    /// Tells whether another process may have run any.
+    /// Tells whether another process may have run any program.
     after_another: bool,
     /// Processes that were started and not stopped.
     processes: BTreeMap<String, Process>,
@@ -221,7 +221,7 @@ impl RealMachine {
         Self::default()
     }
 
-    /// This machine, with the devices that are written to: each step checks first that they still are those that were claimed.
+    /// This machine, with the devices that are written to: each step first checks that they still are those that were claimed.
     pub fn with_devices(devices: Vec<ClaimedDevice>) -> Self {
         Self { devices, ..Self::default() }
     }
@@ -292,7 +292,7 @@ impl Machine for RealMachine {
     }
 
     fn identity(&self, device: &str) -> io::Result<Option<Identity>> {
-        // Whatever it is by now, nothing is waited for: a drive without a disk, a FIFO.
+        // Opening must not block, whatever the path leads to by now, such as a drive without a medium or a FIFO.
         let opened = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(device)?;
         Identity::of(&opened).map(Some)
     }
@@ -305,7 +305,7 @@ impl Machine for RealMachine {
         // Read-only on purpose: closing a writer makes udev read the device again.
         let file = File::open(device)?;
         self.check_opened(device, &file)?;
-        // fsync of a directory writes out its names alone, and none of the data below it.
+        // fsync of a directory writes out only its names, not the data below it.
         if file.metadata()?.is_dir() {
             return Ok(rustix::fs::syncfs(&file)?);
         }
@@ -331,7 +331,7 @@ impl Machine for RealMachine {
             }
             match dm.remove(node) {
                 Ok(()) => {
-                    // Where no udev does it, the node in /dev stays; where one does, this finds nothing.
+                    // Without udev the node in /dev would stay; with udev this finds nothing.
                     let _ = std::fs::remove_file(format!("/dev/mapper/{node}"));
                     removed.push(node.clone());
                 }
@@ -347,13 +347,13 @@ impl Machine for RealMachine {
     }
 
     fn write(&mut self, path: &str, value: &str) -> io::Result<()> {
-        // One write call, as sysfs wants it; the file is neither made nor cut.
+        // One write call, as sysfs wants it; the file is neither created nor truncated.
         OpenOptions::new().write(true).open(path)?.write_all(value.as_bytes())
     }
 
     fn set(&mut self, setting: &str, device: Option<&str>, value: &str) -> io::Result<()> {
         let Some(device) = device else { return crate::environment::set(setting, None, value) };
-        // Where the name leads to, without opening the device.
+        // The name is followed without opening the device.
         let path = libc::O_PATH;
         let opened = OpenOptions::new().read(true).custom_flags(path).open(device)?;
         self.check_opened(device, &opened)?;
@@ -382,7 +382,7 @@ impl Machine for RealMachine {
             }
             None => {}
         }
-        // What holds it would keep it mounted.
+        // Our own open descriptor would keep it mounted.
         self.mounts.remove(directory);
         crate::mounts::unmount(directory)
     }
@@ -406,7 +406,7 @@ impl Machine for RealMachine {
     fn way(&self, path: &Path) -> (PathBuf, Option<Meant>) {
         let on = |mount: &HeldMount| mount.number().map(Meant::FileOn);
         let ways = self.mounts.values().filter_map(|mount| Some((mount.way(path)?, on(mount))));
-        // The nearest of mounts within mounts leaves the least of the path.
+        // Of nested mounts, the innermost leaves the shortest rest of the path.
         let nearest = ways.min_by_key(|(way, _)| way.components().count());
         nearest.unwrap_or_else(|| (path.to_owned(), self.held.number(path).map(Meant::Device)))
     }
@@ -457,14 +457,14 @@ impl Machine for RealMachine {
 }
 
 impl RealMachine {
-    /// Returns nothing where the device of this name, if it is one of the run's, is what was opened.
+    /// Checks that what was opened is the device of this name, where that is one of the run's.
     fn check_opened(&self, device: &str, opened: &File) -> io::Result<()> {
         self.devices.iter().try_for_each(|own| own.check_opened(Path::new(device), opened))?;
         self.held.check_opened(device, opened)
     }
 
     fn wiped(&self, device: &str, mark: Option<&Mark>) -> io::Result<()> {
-        // Not what is still mounted, or under something.
+        // O_EXCL refuses a device that is mounted or has something on top of it.
         let exclusive = libc::O_EXCL;
         let mut options = OpenOptions::new();
         let mut file = match options.read(true).write(true).custom_flags(exclusive).open(device) {
@@ -473,7 +473,7 @@ impl RealMachine {
         };
         self.check_opened(device, &file)?;
         if let Some(mark) = mark.filter(|_| self.after_another) {
-            // Nobody holds the claim of the run that is gone; another one may have the device by now.
+            // The run that is gone holds no claim any more; another run may have claimed the device by now.
             let lock = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
             lock.map_err(|_| io::Error::other(format!("{device} is claimed by another run")))?;
             if !has(&file, mark) {

@@ -18,7 +18,7 @@ use crate::outputs::{Kept, Pipe, wait_for};
 const KEPT: usize = 32 << 10;
 /// Longest time between two looks at the time limit and the interrupt.
 const LOOK: Duration = Duration::from_millis(10);
-/// Who commits in a repository that a command makes: git refuses to commit for nobody.
+/// The author of commits in a repository that a command makes: git refuses to commit without one.
 const AUTHOR: [(&str, &str); 4] = [
     ("GIT_AUTHOR_NAME", "fathom"),
     ("GIT_AUTHOR_EMAIL", "fathom@localhost"),
@@ -35,9 +35,9 @@ pub struct MeasuredCommand {
     pub target: String,
     /// Tells whether that is a directory: the command starts in it then.
     pub directory: bool,
-    /// Tells whether what it wrote is brought to stable storage, which is measured too.
+    /// Tells whether the data that it wrote are then brought to stable storage, which is measured too.
     pub sync: bool,
-    /// When it is killed.
+    /// Time after which it is killed.
     pub time_limit: Nanos,
 }
 
@@ -54,11 +54,11 @@ pub struct CommandOutcome {
     pub interrupted: bool,
     /// Processes that it had started and that could not be killed.
     pub left: Vec<String>,
-    /// Why what it wrote could not be brought to stable storage.
+    /// Reason why what it wrote could not be brought to stable storage.
     pub unsynced: Option<io::Error>,
 }
 
-/// Runs a command to its end, its time limit, or the wish to stop; `listener` is told every line that it prints.
+/// Runs a command to its end, to its time limit, or until the user wishes to stop; `listener` gets every line that it prints.
 ///
 /// # Errors
 /// When it cannot be started.
@@ -70,7 +70,7 @@ pub(crate) fn run(
     if work.argv.is_empty() {
         return Err(io::Error::from(io::ErrorKind::InvalidInput));
     }
-    // Nothing of it may outlive this process, and keep the stack busy.
+    // None of its processes may outlive this one and keep the stack busy.
     let mut command = keeper::command(&work.argv, Bound::Tied);
     plain(&mut command);
     command.envs(AUTHOR).current_dir(if work.directory { work.target.as_str() } else { "/" });
@@ -91,7 +91,7 @@ pub(crate) fn run(
         }
         wait_for(&[stdout.fd(), stderr.fd(), Some(child.fd())], LOOK);
     }
-    // What it left running would go on writing, and keep the file system busy.
+    // Processes that it left running would go on writing, and keep the file system busy.
     let end = child.finish()?;
     stdout.read_to(&mut |bytes| out.take(bytes, listener));
     stderr.read_to(&mut |bytes| err.take(bytes, listener));
@@ -133,7 +133,7 @@ fn with_end(mut ran: CommandOutcome, end: End) -> CommandOutcome {
     ran
 }
 
-/// Returns what the file system of the target counts as used.
+/// Returns the bytes that the file system of the target counts as used.
 fn used(work: &MeasuredCommand) -> Option<u64> {
     if !work.directory {
         return None;
@@ -142,7 +142,7 @@ fn used(work: &MeasuredCommand) -> Option<u64> {
     Some(facts.f_blocks.saturating_sub(facts.f_bfree) * facts.f_frsize)
 }
 
-/// Brings what was written to the target to stable storage.
+/// Brings the data that were written to the target to stable storage.
 fn synced(work: &MeasuredCommand) -> io::Result<()> {
     let target = File::open(&work.target)?;
     if work.directory { Ok(rustix::fs::syncfs(&target)?) } else { sys::block::flush(&target) }

@@ -27,13 +27,13 @@ pub(crate) fn mount(
     let options = CString::new(options)?;
     let options = (!options.is_empty()).then_some(options.as_c_str());
     rustix::mount::mount(device, directory, filesystem, flags, options).map_err(|error| {
-        // Left where something else uses it.
+        // The directory stays where something else uses it.
         let _ = std::fs::remove_dir(directory);
         error.into()
     })
 }
 
-/// Parts options into those that every file system has, which the kernel takes as flags, and those of the file system itself.
+/// Splits options into those that every file system has, which the kernel takes as flags, and those of the file system itself.
 fn flags(options: &str) -> (MountFlags, String) {
     let mut flags = MountFlags::empty();
     let mut of_file_system = Vec::new();
@@ -52,12 +52,12 @@ fn flags(options: &str) -> (MountFlags, String) {
     (flags, of_file_system.join(","))
 }
 
-/// A mounted file system, held open: nobody unmounts it meanwhile but by force (`umount -l`), and that is seen.
+/// A mounted file system, held open: meanwhile it can only be unmounted by force (`umount -l`), which is noticed.
 #[derive(Debug)]
 pub(crate) struct HeldMount {
     directory: PathBuf,
     root: File,
-    /// Device and inode of its root. A file system that ended itself after an error (XFS) does not tell them any more.
+    /// Device and inode of its root; `None` where the file system shut itself down after an error (XFS) and does not report them.
     mark: Option<(u64, u64)>,
     /// The mount; `None` before Linux 5.8.
     mount: Option<u64>,
@@ -76,14 +76,14 @@ impl HeldMount {
         Ok(Self { directory: directory.into(), root, mark, mount })
     }
 
-    /// Returns nothing while the directory leads to this file system.
+    /// Checks that the directory still leads to this file system.
     ///
     /// # Errors
     /// When it was unmounted, or something is mounted over it.
     pub(crate) fn check(&self) -> io::Result<()> {
         match std::fs::metadata(&self.directory) {
             Ok(now) if self.is(&now) => return Ok(()),
-            // Whoever uses it meets its error, and says that.
+            // Whoever uses the file system gets its error, and reports it.
             Err(error) if self.is_dead_on_top(&error) => return Ok(()),
             _ => {}
         }
@@ -95,7 +95,7 @@ impl HeldMount {
         )))
     }
 
-    /// Returns nothing unless something else is mounted over this file system.
+    /// Checks that nothing else is mounted over this file system.
     ///
     /// # Errors
     /// When something is.
@@ -104,7 +104,7 @@ impl HeldMount {
         let parent = self.directory.parent().unwrap_or(Path::new("/"));
         let uncovered = match &now {
             Ok(now) => self.is(now) || mount_id(&self.directory) == mount_id(parent),
-            // A dead file system over it (FUSE, NFS) cannot be looked at, and is somebody's all the same.
+            // A dead file system over it (FUSE, NFS) cannot be examined, but belongs to somebody all the same.
             Err(error) => error.kind() == io::ErrorKind::NotFound || self.is_dead_on_top(error),
         };
         if uncovered {
@@ -116,8 +116,8 @@ impl HeldMount {
         )))
     }
 
-    /// Returns the way to `path` in this file system, whatever is mounted at its directory by now; `None` of a path elsewhere. It ends
-    /// with this value.
+    /// Returns a path to `path` in this file system that works whatever is mounted at its directory by now; `None` where `path` lies elsewhere. It is
+    /// valid as long as this value.
     pub(crate) fn way(&self, path: &Path) -> Option<PathBuf> {
         let rest = path.strip_prefix(&self.directory).ok()?;
         Some(opened::way(&self.root).join(rest))
@@ -132,7 +132,7 @@ impl HeldMount {
         self.mark == Some((now.dev(), now.ino()))
     }
 
-    /// Tells whether the directory cannot be looked at for an error of this very file system: nothing was mounted there after it.
+    /// Tells whether the directory cannot be examined because this very file system is dead, with nothing mounted over it.
     fn is_dead_on_top(&self, error: &io::Error) -> bool {
         let top = || mounted().into_iter().rfind(|one| Path::new(&one.at) == self.directory);
         error.kind() != io::ErrorKind::NotFound
@@ -140,19 +140,19 @@ impl HeldMount {
     }
 }
 
-/// Returns what tells a mount from all others (Linux 5.8 and later; 0 before), bind mounts of one file system included.
+/// Returns the id of the mount (Linux 5.8 and later; 0 before), which differs even between bind mounts of one file system.
 fn mount_id(path: &Path) -> u64 {
     let found = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::MNT_ID);
     found.map_or(0, |found| found.stx_mnt_id)
 }
 
-/// Returns the mount that an open file is in; `None` before Linux 5.8, which does not tell.
+/// Returns the id of the mount that an open file is in; `None` before Linux 5.8, which does not report it.
 pub(crate) fn of_file(file: &File) -> Option<u64> {
     let found = statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID).ok()?;
     (found.stx_mask & StatxFlags::MNT_ID.bits() != 0).then_some(found.stx_mnt_id)
 }
 
-/// Returns the root of the file system that is mounted at `path`, to ask about it; a kernel before 5.8 cannot tell whether one is.
+/// Opens the root of the file system that is mounted at `path`; before Linux 5.8 it cannot be checked that one is mounted there.
 ///
 /// # Errors
 /// When nothing is mounted there.
@@ -173,7 +173,7 @@ pub(crate) struct Mounted {
     pub(crate) id: u64,
     /// The number of its device, as the kernel writes it (`7:0`).
     pub(crate) number: String,
-    /// The source that the kernel was told to mount, a device as a rule.
+    /// The source that was mounted, a device as a rule.
     pub(crate) source: String,
     /// The directory that it is mounted on.
     pub(crate) at: String,
@@ -211,8 +211,8 @@ fn entry(line: &str) -> Option<Mounted> {
     Some(Mounted { id, number, source: unescape(source), at, kind: kind.to_owned() })
 }
 
-/// Returns nothing unless something else than the file system on `device` is on top of what is mounted at `directory`; without a
-/// device, unless anything is mounted there.
+/// Checks that nothing else than the file system on `device` is on top of what is mounted at `directory`; without a device, that nothing is mounted
+/// there.
 ///
 /// # Errors
 /// When something else is.
@@ -233,7 +233,7 @@ pub(crate) fn check_top(directory: &str, device: Option<&str>) -> io::Result<()>
 /// # Errors
 /// `EBUSY` while something uses the file system.
 pub(crate) fn unmount(directory: &str) -> io::Result<()> {
-    // A directory that cannot be looked at (an XFS that ended itself) is there all the same.
+    // A directory that cannot be examined (an XFS that has shut itself down) exists all the same.
     let looked_at = std::fs::symlink_metadata(directory);
     if looked_at.is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
         return Ok(());

@@ -23,10 +23,10 @@ pub struct ClaimedDevice {
 }
 
 impl ClaimedDevice {
-    /// Returns nothing while the node is the claimed device, and nobody uses what is on it under another name.
+    /// Checks that the node is still the claimed device, and that nobody uses what is on it under another name.
     ///
     /// # Errors
-    /// When the node is gone, or is another device or something else by now, or a loop device on the same bytes has a user.
+    /// When the node is gone, leads to another device or to something else, or a loop device on the same bytes has a user.
     pub fn check(&self) -> io::Result<()> {
         self.is_itself()?;
         match usage::of_twins(self.number)? {
@@ -38,7 +38,7 @@ impl ClaimedDevice {
         }
     }
 
-    /// Returns nothing while the node is the claimed device.
+    /// Checks that the node is still the claimed device.
     fn is_itself(&self) -> io::Result<()> {
         let lost = |why: String| {
             let node = self.node.display();
@@ -66,7 +66,7 @@ impl ClaimedDevice {
         Self { node, number, was: HeldDevice::numbered(number, MAX_DEPTH) }
     }
 
-    /// Returns nothing where another node was opened, or this device.
+    /// Checks that this device was opened, where it was opened by its node.
     ///
     /// # Errors
     /// When the node was opened, and led to something else.
@@ -89,7 +89,7 @@ impl ClaimedDevice {
     }
 }
 
-/// Tells whether `path` itself, no link, names what was opened.
+/// Tells whether `path` itself, not a link, names what was opened.
 pub(crate) fn names(path: &Path, file: &File) -> bool {
     let (Ok(found), Ok(own)) = (std::fs::symlink_metadata(path), file.metadata()) else {
         return false;

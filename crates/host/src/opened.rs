@@ -1,4 +1,4 @@
-//! Things that are open, and opening a block device alone.
+//! Paths to open files, and opening a block device exclusively.
 
 use std::fs::File;
 use std::io;
@@ -7,8 +7,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Opens a block device as the kernel's users of whole devices do. A process that was forked just now may still hold what its parent has let
-/// go: it is asked again for a tenth of a second.
+/// Opens a block device exclusively, as the kernel's users of whole devices do. It tries again for a tenth of a second, because a process forked just
+/// now may still hold what its parent has closed.
 ///
 /// # Errors
 /// When it has such a user (`ResourceBusy`), or cannot be opened.
@@ -24,7 +24,7 @@ pub(crate) fn open_alone(node: &Path) -> io::Result<File> {
     }
 }
 
-/// Returns the way to what was opened, past its name.
+/// Returns a path to an open file that does not depend on its name.
 pub(crate) fn way(file: &File) -> PathBuf {
     format!("/proc/self/fd/{}", file.as_raw_fd()).into()
 }

@@ -1,4 +1,4 @@
-//! CPU time that others than this program take from the machine.
+//! CPU time that is taken from the machine by anything other than this program.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,12 +13,12 @@ pub struct Others {
     last: Reading,
 }
 
-/// Measures what the machine does that is not for this program, from the meter's creation to a reading of it.
+/// Measures what the machine does for others than this program, from the meter's creation to its reading.
 #[derive(Debug)]
 pub struct Meter {
     start: Reading,
     began: Instant,
-    /// Microseconds that some thread waited so far, by what for.
+    /// Microseconds that some thread has waited so far, for each of `PRESSURES`.
     waited: [Option<u64>; 3],
     frequency_mhz: Option<f64>,
 }
@@ -37,7 +37,7 @@ impl Meter {
         })
     }
 
-    /// Returns what was done since it was made.
+    /// Returns the load since the meter was made.
     pub fn read(&self) -> io::Result<MachineLoad> {
         let now = read()?;
         let micros = self.began.elapsed().as_micros() as f64;
@@ -58,7 +58,7 @@ impl Meter {
     }
 }
 
-/// The share of all CPUs that programs of others took. Threads of the kernel are not theirs: a layer may have its work done there.
+/// The share of all CPUs that other programs took. Kernel threads do not count: a layer may have its work done there.
 fn programs(before: &Reading, now: &Reading) -> Option<f64> {
     let all = now.ticks.all.checked_sub(before.ticks.all).filter(|all| *all > 0)?;
     let grown = |of: fn(&Ticks) -> u64| of(&now.ticks).saturating_sub(of(&before.ticks));
@@ -78,14 +78,14 @@ fn stolen(before: Ticks, now: Ticks) -> Option<f64> {
     Some(now.steal.saturating_sub(before.steal) as f64 / all as f64)
 }
 
-/// Returns how long some thread waited so far, microseconds; `None` where the kernel does not count it.
+/// Returns the time that some thread has waited so far, microseconds; `None` where the kernel does not count it.
 fn waited(what: &str) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/pressure/{what}")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("some "))?;
     line.split_whitespace().find_map(|word| word.strip_prefix("total="))?.parse().ok()
 }
 
-/// The mean of what all CPUs run at; `None` where nothing sets it.
+/// Mean frequency of all CPUs; `None` where the kernel does not report it.
 fn frequency_mhz() -> Option<f64> {
     let entries = fs::read_dir("/sys/devices/system/cpu").ok()?.flatten();
     let khz = entries.filter_map(|entry| {
@@ -103,9 +103,9 @@ struct Ticks {
     busy: u64,
     /// Ticks of this process and of all below it, those that have ended too.
     own: u64,
-    /// In interrupts, hard and soft: whose they are nobody knows.
+    /// Ticks in interrupts, hard and soft, which cannot be attributed to any program.
     interrupts: u64,
-    /// Taken by the machine's own host.
+    /// Ticks taken by the host of this machine, where it is virtual.
     steal: u64,
 }
 
@@ -117,7 +117,7 @@ struct Reading {
     kernel: BTreeMap<Thread, u64>,
 }
 
-/// A number is given again once its thread has ended, so that it takes the time of the start, too, to tell threads apart.
+/// Identity of a thread: its number and the time of its start, since numbers are reused once a thread has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Thread {
     pid: u32,
@@ -125,8 +125,8 @@ struct Thread {
 }
 
 impl Reading {
-    /// Ticks of threads of the kernel since `before`. Nobody waits for such a thread: when it ends its ticks are gone, so that a sum over
-    /// all of them may fall. Each is held against itself instead.
+    /// Ticks of threads of the kernel since `before`. When such a thread ends its ticks are gone, because no parent waits for it, so that a sum over
+    /// all of them may fall. Each is compared with its own earlier count instead.
     fn kernel_grown(&self, before: &Self) -> u64 {
         let grown = |(thread, ticks): (&Thread, &u64)| {
             ticks.saturating_sub(before.kernel.get(thread).copied().unwrap_or_default())
@@ -140,7 +140,7 @@ impl Reading {
 struct Process {
     parent: u32,
     ticks: u64,
-    /// When it started, ticks after the machine.
+    /// Its start, in ticks after that of the machine.
     started: u64,
 }
 
@@ -174,7 +174,7 @@ fn read() -> io::Result<Reading> {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
             continue;
         };
-        // One may end between the two.
+        // A process may end between listing and reading.
         let stat = fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
         processes.extend(process(&stat).map(|process| (pid, process)));
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// The most buffers of 16 KiB that are read at once: more than a pipe holds.
+/// Largest number of buffers of 16 KiB that are read at once: more than a pipe holds.
 const AT_ONCE: usize = 64;
 
 /// The beginning and the end of an output; what comes between is dropped.
@@ -19,7 +19,7 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// Keeps so many bytes of the beginning and of the end.
+    /// Keeps `head` bytes of the beginning and `tail` bytes of the end.
     pub(crate) fn new(head: usize, tail: usize) -> Self {
         Self { head: Vec::new(), tail: VecDeque::new(), most: [head, tail], dropped: 0 }
     }
@@ -33,7 +33,7 @@ impl Kept {
         self.dropped += over as u64;
     }
 
-    /// Returns what is kept, as text; where something is missing before an end, it says how much.
+    /// Returns what is kept, as text; where something is missing between beginning and end, it says how much.
     pub(crate) fn text(&self) -> String {
         let tail: Vec<u8> = self.tail.iter().copied().collect();
         let (head, tail) = (String::from_utf8_lossy(&self.head), String::from_utf8_lossy(&tail));
@@ -62,13 +62,13 @@ impl<T: Read + AsFd> Pipe<T> {
         self.from.as_ref().map(AsFd::as_fd)
     }
 
-    /// Takes what is there; closes at the end.
+    /// Reads what is available; closes at the end of the output.
     pub(crate) fn read(&mut self) {
         self.read_to(&mut |_| {});
     }
 
-    /// Takes what is there, and shows it to `also` before anything of it is dropped; closes at the end. Who prints without a pause does
-    /// not keep the reader from looking at anything else.
+    /// Reads what is available and passes it to `also` before any of it is dropped; closes at the end of the output. The amount is limited, so that a
+    /// program that prints without a pause does not keep the reader from checking anything else.
     pub(crate) fn read_to(&mut self, also: &mut dyn FnMut(&[u8])) {
         let mut buffer = [0u8; 16 << 10];
         for _ in 0..AT_ONCE {
@@ -87,7 +87,7 @@ impl<T: Read + AsFd> Pipe<T> {
     }
 }
 
-/// Waits at most so long until one of these has something to say.
+/// Waits until one of these can be read, at most as long as `most`.
 pub(crate) fn wait_for(fds: &[Option<BorrowedFd<'_>>], most: Duration) {
     let mut fds: Vec<_> =
         fds.iter().flatten().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();

@@ -1,4 +1,4 @@
-//! The lock of a run, by its id: whoever has a copy of its result has the same id, and is kept away while it goes on.
+//! The lock of a run, by its id: a process with a copy of the run's result has the same id, and is kept away while the run goes on.
 //!
 //! It is held as long as anything of the run works: by the run, and by the keepers of its tools, which outlive a run that is killed
 //! until the tool has ended its work. Programs of an experiment do not inherit it.
@@ -12,19 +12,19 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::FdFlags;
 
-/// The time that the tools of a run that was killed may take to end their work.
+/// Longest time for which the tools of a killed run are given to end their work.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The pause between two looks at that.
+/// Pause between two checks of that.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// A run that is this process's until this is dropped.
+/// The lock of a run, which this process holds until it is dropped.
 #[derive(Debug)]
 pub struct RunLock {
     file: File,
     path: PathBuf,
 }
 
-/// Why a run is not this process's.
+/// Reason why a run could not be locked.
 #[derive(Debug, thiserror::Error)]
 pub enum RunLockError {
     /// Another process has it.
@@ -113,7 +113,7 @@ impl RunLock {
 
 impl Drop for RunLock {
     fn drop(&mut self) {
-        // A file that stays is no harm: its lock is gone.
+        // A file that stays does no harm: its lock is gone.
         let _ = std::fs::remove_file(&self.path);
         let _ = flock(&self.file, FlockOperation::Unlock);
     }
@@ -162,7 +162,7 @@ fn was_killed(holder: &str) -> bool {
         return false;
     };
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
-    // Nobody may have waited for it yet.
+    // It may be a zombie that nobody has waited for yet.
     stat.map_or(true, |stat| stat.rsplit_once(')').is_some_and(|(_, rest)| rest.starts_with(" Z")))
 }
 

@@ -1,5 +1,5 @@
-//! Probes read at their cadence: quick ones by one thread, slow ones each by a thread of its own, or in virtual time all by whoever
-//! moves it.
+//! Probes read at their cadence: quick ones by one thread, slow ones each by a thread of its own; in virtual time all are read by whoever advances
+//! the clock.
 
 mod background;
 mod reading;
@@ -50,7 +50,7 @@ impl Schedule {
         self.due_ns.iter().min().copied()
     }
 
-    /// The next probe that is due at `now_ns`, which is then set to its next time; times that were missed are left out.
+    /// Returns the next probe that is due at `now_ns`, and sets its next time; times that were missed are left out.
     fn take(&mut self, now_ns: u64) -> Option<&Probe> {
         let due = self.due_ns.iter().enumerate().filter(|(_, due)| **due <= now_ns);
         let (index, _) = due.min_by_key(|(_, due)| **due)?;
@@ -67,7 +67,7 @@ pub struct Samplers {
     /// The quick ones.
     probes: Vec<Probe>,
     clock: Clock,
-    /// The thread, or why there is none.
+    /// The thread, or the error that kept it from starting.
     thread: Result<JoinHandle<()>, io::Error>,
     slow: Vec<Background>,
     /// Slow probes without a thread, and why.
@@ -142,7 +142,7 @@ impl Samplers {
         Ok(Self { shared, probes, clock: clock.clone(), thread, slow, idle })
     }
 
-    /// Returns why something is read at marks only, or not at all: its thread could not be started.
+    /// Returns the reason why something is read at marks only, or not at all: its thread could not be started.
     pub fn trouble(&self) -> Option<String> {
         let quick = self.thread.as_ref().err().map(|error| {
             let sources: Vec<_> = self.probes.iter().map(|probe| probe.id.as_str()).collect();
@@ -161,14 +161,14 @@ impl Samplers {
         (!all.is_empty()).then(|| all.join("; "))
     }
 
-    /// Reads every quick probe now, in the calling thread, and gives the samples with this mark. Slow probes are only asked; their samples
-    /// come later. Slow readings missing since the mark before are included, with the reason.
+    /// Reads every quick probe now, in the calling thread, and returns the samples with this mark. Slow probes are only asked, and their samples come
+    /// later. Slow readings that are missing since the mark before are included, with the reason.
     pub fn mark(&self, mark: &str) -> Vec<SampleRow> {
         let late: Vec<_> = self.slow.iter().filter_map(|slow| slow.ask(mark)).collect();
         late.into_iter().chain(self.look(mark)).collect()
     }
 
-    /// Reads every quick probe now and gives the samples with this mark; slow ones are not asked.
+    /// Reads every quick probe now and returns the samples with this mark; slow ones are not asked.
     pub fn look(&self, mark: &str) -> Vec<SampleRow> {
         let mut reader = lock(&self.shared.reader);
         reader.look();
@@ -185,7 +185,7 @@ impl Samplers {
         Meter::sum(&self.meters())
     }
 
-    /// A meter of the same that outlives the borrow.
+    /// Returns a function that reads the same, and that outlives the borrow.
     pub fn cpu_meter(&self) -> impl Fn() -> (Duration, Duration) + Send + Sync + 'static {
         let meters = self.meters();
         move || Meter::sum(&meters)
@@ -196,8 +196,8 @@ impl Samplers {
         slow.chain([Arc::clone(&self.shared.meter)]).collect()
     }
 
-    /// Ends the threads; a sample of a quick probe that is being read is still handed over. Readings of slow ones that were asked for
-    /// are waited for, all together for five seconds at most; what is missing then comes back, with its reason.
+    /// Ends the threads; a sample of a quick probe that is being read is still handed over. Requested readings of slow probes are waited for, five
+    /// seconds in all at most; the missing ones are returned, each with the reason.
     pub fn stop(mut self) -> Vec<SampleRow> {
         self.end()
     }
@@ -242,7 +242,7 @@ impl Shared {
         }
     }
 
-    /// Waits for a moment of the clock, and drains meanwhile what cannot wait; true when it is time to stop.
+    /// Waits for a moment of the clock, and meanwhile drains sources that cannot wait; returns true when it is time to stop.
     fn wait_until(
         &self,
         at_ns: u64,
@@ -267,7 +267,7 @@ impl Shared {
     }
 }
 
-/// Samplers in virtual time: whoever moves the clock asks for what has become due.
+/// Samplers in virtual time: whoever advances the clock asks for what has become due.
 pub struct TickedSamplers {
     schedule: Schedule,
     clock: Clock,
@@ -292,14 +292,14 @@ impl TickedSamplers {
         rows
     }
 
-    /// Reads every quick probe now and gives the samples with this mark.
+    /// Reads every quick probe now and returns the samples with this mark.
     pub fn look(&mut self, executor: &mut Executor, mark: &str) -> Vec<SampleRow> {
         let quick = self.schedule.probes.iter().filter(|probe| probe.reading == Reading::Edge);
         let read = |probe| sample(probe, Some(mark), &self.clock, |source| executor.read(source));
         quick.map(read).collect()
     }
 
-    /// Reads every probe now and gives the samples with this mark.
+    /// Reads every probe now and returns the samples with this mark.
     pub fn mark(&mut self, executor: &mut Executor, mark: &str) -> Vec<SampleRow> {
         let mut read =
             |probe| sample(probe, Some(mark), &self.clock, |source| executor.read(source));

@@ -1,7 +1,7 @@
 //! Signatures of what people keep on devices: file systems, volume managers, RAID, partition tables.
 //!
-//! `blkid` knows most; a list of our own is searched besides it, and is all there is where blkid is missing. Data at either end of a device
-//! that neither knows is refused, too: nobody can tell whose it is.
+//! `blkid` knows most of them; our own list is searched besides, and alone where blkid is missing. Data at either end of a device that neither knows
+//! is refused, too: nobody can tell whose it is.
 
 use std::fs::File;
 use std::io;
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use sys::interrupt::Interrupt;
 
-/// A signature: distance from the start of the device, bytes there, what it is of.
+/// A signature: distance from the start of the device, bytes there, and the kind of data that it marks.
 const FROM_START: [(u64, &[u8], &str); 29] = [
     (0x438, &[0x53, 0xef], "an ext file system"),
     (0, b"XFSB", "an XFS file system"),
@@ -93,8 +93,7 @@ pub(crate) fn known(file: &File) -> io::Result<Vec<String>> {
     Ok(found)
 }
 
-/// Tells whether the first sector is a partition table with at least one entry: its magic alone is that of boot sectors too,
-/// which other signatures find.
+/// Tells whether the first sector is a partition table with at least one entry: the magic alone also marks boot sectors, which other signatures find.
 fn has_partitions(file: &File) -> io::Result<bool> {
     let mut sector = [0u8; 512];
     file.read_exact_at(&mut sector, 0)?;

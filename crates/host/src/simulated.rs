@@ -1,4 +1,4 @@
-//! The simulated machine: layers' twins answer, time is virtual, nothing is touched.
+//! The simulated machine: twins of the layers answer, time is virtual, nothing is touched.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -26,7 +26,7 @@ const BOOT: Nanos = Nanos(10_000_000_000);
 pub struct PlacedTwin {
     /// The twin that answers for it.
     pub twin: Box<dyn Twin>,
-    /// Names of the layers that pass on to it what is written to them, its own among them.
+    /// Names of the layers through which writes reach it, its own among them.
     pub reached_from: BTreeSet<String>,
 }
 
@@ -55,7 +55,7 @@ impl SimulatedMachine {
         Self { twins, machine, clock, staged, worked_on, attributes, mounts, processes }
     }
 
-    /// Lets what stages do succeed where no twin models it: then the layers have no figures any more.
+    /// Lets actions of stages succeed where no twin models them; from then on the layers have no figures.
     #[must_use]
     pub fn letting(self, staged: Vec<Action>) -> Self {
         Self { staged, ..self }
@@ -125,7 +125,7 @@ impl Machine for SimulatedMachine {
     fn read(&mut self, source: &Source) -> io::Result<String> {
         let attribute = match source {
             Source::File { path } => self.attributes.get(path).cloned(),
-            // What was not set has no value.
+            // A setting that was never set has no value.
             Source::Environment { .. } => {
                 Some(self.attributes.get(&source.show()).cloned().unwrap_or_default())
             }
@@ -178,7 +178,7 @@ impl Machine for SimulatedMachine {
         Ok(())
     }
 
-    /// What is in memory is gone; the twins are what is on the devices.
+    /// Clears what is in memory; the twins stay, since they model what is on the devices.
     fn reboot(&mut self) -> io::Result<()> {
         self.clock.advance(BOOT);
         self.processes.clear();
@@ -221,7 +221,7 @@ impl Machine for SimulatedMachine {
         self.twins.iter_mut().for_each(|placed| placed.twin.lost_track());
     }
 
-    /// Tells whether a wait ends at once: a stage's wait after what it did, one that a twin grants, or a wait for a layer that has no model of what was done to it.
+    /// Tells whether a wait ends at once: it is a stage's own wait, a twin grants it, or a stage did something that the layer's model does not know.
     fn grants(&mut self, source: &Source, until: &Condition) -> bool {
         let wait = source.show();
         let staged = self.staged.iter().any(|action| match action {

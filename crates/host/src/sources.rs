@@ -1,4 +1,4 @@
-//! Reading what probes name: device-mapper messages, `/proc`, threads, block devices.
+//! Reads the sources that probes name: device-mapper messages, `/proc`, threads, block devices.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -19,23 +19,23 @@ pub trait SourceReader: Send {
     /// The text of a source whose names are resolved.
     fn read(&mut self, source: &Source) -> io::Result<String>;
 
-    /// A mark is read now: what lists remember of the machine is looked up anew.
+    /// Called before a mark is read: lists of things on the machine are made anew.
     fn look(&mut self) {}
 
-    /// A stretch of which figures are told begins now, after all that was read so far.
+    /// Called where a measured interval begins, after all that was read so far.
     fn begin(&mut self) {}
 
-    /// Takes what cannot wait for the next reading; gives when there will be more of it, where there will be.
+    /// Reads what cannot wait for the next reading; returns the time until the next call, where another one is needed.
     fn drain(&mut self) -> Option<Duration> {
         None
     }
 }
 
-/// Longest time that a command may take that is read as a source.
+/// Longest time for a command that is read as a source.
 const COMMAND_DEADLINE: Duration = Duration::from_secs(10);
 /// Longest time that a command of a background probe may take.
 const PATIENT_DEADLINE: Duration = Duration::from_secs(600);
-/// After so many reads the list of threads is made anew, although none has gone and nobody marks anything.
+/// Number of reads after which the list of threads is made anew, even if none has gone and no mark is read.
 const READS_PER_LIST: u32 = 30;
 
 /// Reads sources of this machine.
@@ -43,7 +43,7 @@ const READS_PER_LIST: u32 = 30;
 pub struct Reader {
     dm: Option<Dm>,
     threads: Vec<Threads>,
-    /// Recorded writes by the name of the trace instance; of those that are not recorded, why.
+    /// Recorded writes by the name of the trace instance; where they are not recorded, the reason.
     writes: BTreeMap<String, Result<WriteRuns, Absent>>,
     /// Latencies that are measured, by the name of their instance.
     latencies: BTreeMap<String, LatencyWatch>,
@@ -53,12 +53,12 @@ pub struct Reader {
     interrupt: Interrupt,
 }
 
-/// Threads of one prefix that were found last.
+/// Threads whose names have one prefix, as they were listed last.
 #[derive(Debug)]
 struct Threads {
     prefix: String,
     ids: Vec<String>,
-    /// Times that these are read before they are listed anew: none until two lists agree, since a layer starts threads while it comes up.
+    /// Number of reads before they are listed anew: zero until two lists agree, since a layer starts threads while it comes up.
     reads_left: u32,
 }
 
@@ -105,13 +105,13 @@ impl SourceReader for Reader {
         self.threads.iter_mut().for_each(|threads| threads.reads_left = 0);
     }
 
-    /// A run of writes that goes on from before is one of its own in what begins.
+    /// A run of writes that crosses the beginning counts as a run of its own after it.
     fn begin(&mut self) {
         self.writes.values_mut().flatten().for_each(WriteRuns::cut);
     }
 
     fn drain(&mut self) -> Option<Duration> {
-        // Each is drained, whether another has more or not.
+        // Every one is drained, even after one that has more.
         let more = self.latencies.values_mut().map(LatencyWatch::drain);
         (more.filter(|more| *more).count() > 0).then_some(DRAIN)
     }
@@ -122,12 +122,12 @@ fn joined(lines: &[sys::dm::TargetLine]) -> String {
 }
 
 impl Reader {
-    /// A reader that nobody waits for; a command is killed when `interrupt` asks to stop at once.
+    /// A reader of slow sources, which nobody waits for; a command is killed when `interrupt` asks to stop at once.
     pub(crate) fn patient(interrupt: &Interrupt) -> Self {
         Self { patient: true, interrupt: interrupt.clone(), ..Self::default() }
     }
 
-    /// Writes in runs since this reader first read of them: `writes N bytes N runs N dropped N`, or `absent: WHY`.
+    /// Counts writes in runs since this reader first read them: `writes N bytes N runs N dropped N`, or `absent: WHY`.
     fn write_runs(&mut self, instance: &str) -> io::Result<String> {
         if !self.writes.contains_key(instance) {
             self.writes.insert(instance.to_owned(), crate::trace::write_runs(instance)?);
@@ -139,7 +139,7 @@ impl Reader {
         }
     }
 
-    /// Asks by ioctl; where the control node cannot be opened, by `dmsetup`.
+    /// Asks the device mapper by ioctl or, where the control node cannot be opened, through `dmsetup`.
     fn device_mapper(
         &mut self,
         ask: impl Fn(&Dm) -> io::Result<String>,
@@ -268,7 +268,7 @@ fn processes() -> impl Iterator<Item = String> {
 
 /// The line of one thread; `None` when it is gone or has another name.
 fn thread(id: &str, prefix: &str) -> Option<String> {
-    // All processes are looked through: the kernel makes a name in a fraction of the time of a whole `stat`.
+    // The name is read first, since all processes are searched: that takes the kernel a fraction of the time of a whole `stat`.
     let name = std::fs::read(format!("/proc/{id}/comm")).ok()?;
     if !name.starts_with(prefix.as_bytes()) {
         return None;
@@ -287,7 +287,7 @@ fn diskstats(devices: &[NamedDevice]) -> io::Result<String> {
         let columns = number.and_then(|number| {
             all.lines().find_map(|line| columns_of(line, number.major, number.minor))
         });
-        // A string takes whatever is written to it.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "{} {}", device.name, columns.unwrap_or("-"));
     }
     Ok(text)

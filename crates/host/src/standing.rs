@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 pub enum TargetPresence {
     /// A device, or a file with data.
     There,
-    /// A file without data: it is made as large as it is to be.
+    /// A file without data, which is extended to the size that it is to have.
     Empty,
     /// Nothing, and a file can be made.
     Absent,
 }
 
-/// Why a path can be no target.
+/// Reason why a path cannot be a target.
 #[derive(Debug, thiserror::Error)]
 pub enum PathError {
     /// A link leads to nothing.
@@ -31,7 +31,7 @@ pub enum PathError {
     /// The directory of a new file is not there.
     #[error("{} cannot be made: its directory is not there", .0.display())]
     NoDirectory(PathBuf),
-    /// It is there but cannot be looked at.
+    /// It exists but cannot be examined.
     #[error("{} cannot be examined: {source}", path.display())]
     Unseen {
         /// The path.
@@ -42,7 +42,7 @@ pub enum PathError {
 }
 
 impl PathError {
-    /// Returns what to do about it.
+    /// Returns the remedy.
     pub fn help(&self) -> &'static str {
         match self {
             Self::Dangling { .. } => "name the file itself, or remove the link",

@@ -1,5 +1,5 @@
-//! Kernel events: a trace instance of our own, in which one event is switched on. Its ring buffers count it, and hold what is to be
-//! read of it. That works on every kernel with tracefs; `hist` triggers, which would cost less, are often not built in.
+//! Kernel events: a trace instance of our own, in which one event is switched on. Its ring buffers count the event, and hold its records where these
+//! are read. That works on every kernel with tracefs; `hist` triggers, which would cost less, are often not built in.
 
 mod runs;
 
@@ -15,7 +15,7 @@ use crate::leftovers::Removal;
 
 /// Directories in which tracefs may be mounted, those of newer kernels first.
 const ROOTS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
-/// Size of an instance's ring buffers, KiB a CPU: they are there to count, nobody reads what is in them.
+/// Size of an instance's ring buffers that only count, KiB a CPU: nobody reads what is in them.
 const BUFFER_KIB: &str = "16";
 /// Size of the ring buffers where their events are read, KiB a CPU: room for some 10,000 writes.
 const READ_KIB: &str = "1024";
@@ -34,9 +34,9 @@ pub(crate) enum Absent {
     Event(String),
     #[error("{0} is no block device")]
     BlockDevice(String),
-    #[error("{0} is a partition, and the kernel tells of whole disks")]
+    #[error("{0} is a partition, and the kernel has events only of whole disks")]
     WholeDisk(String),
-    #[error("{0} has no queue of requests that the kernel would tell of")]
+    #[error("{0} has no request queue, so the kernel has no events of it")]
     Queue(String),
     #[error("nothing records the writes to it")]
     Recorder,
@@ -47,7 +47,7 @@ fn directory(instance: &Path, event: &str) -> PathBuf {
     instance.join("events").join(event.replacen(':', "/", 1))
 }
 
-/// Returns what keeps all events but writes to a block device out of an instance; the error says why it cannot be told what is written to it.
+/// Returns the filter that lets only writes to a block device into an instance; the inner error says why its writes cannot be recorded.
 fn writes_to(device: &str) -> io::Result<Result<String, Absent>> {
     let Some(number) = sys::block::number(Path::new(device))? else {
         return Ok(Err(Absent::BlockDevice(device.to_owned())));
@@ -64,8 +64,8 @@ fn writes_to(device: &str) -> io::Result<Result<String, Absent>> {
     Ok(Ok(format!("dev == {kernel} && rwbs ~ \"*W*\"")))
 }
 
-/// Makes the instance and records the event in it from now on, of a request only if it writes to this device; gives why it cannot be
-/// recorded here.
+/// Makes the instance and records the event in it from now on, limited to requests that write to `device` where one is given; returns the reason
+/// where it cannot be recorded here.
 ///
 /// # Errors
 /// When the instance is there already, or the kernel refuses.
@@ -85,7 +85,7 @@ pub(crate) fn begin(
     if !event_at.is_dir() {
         return Ok(Some(Absent::Event(event.to_owned())));
     }
-    // With larger buffers it counts as well.
+    // If the size cannot be set, it counts with the default buffers as well.
     let buffers = if filter.is_some() { READ_KIB } else { BUFFER_KIB };
     let _ = std::fs::write(instance.join("buffer_size_kb"), buffers);
     if let Some(filter) = filter {
@@ -112,7 +112,7 @@ pub(crate) fn count(instance: &str, event: &str) -> io::Result<String> {
     Ok(format!("events {events}\n"))
 }
 
-/// Reads the writes that an instance records; the error says why there are none.
+/// Opens the writes that an instance records; the inner error says why there are none.
 ///
 /// # Errors
 /// When the instance is there and cannot be read.
@@ -133,8 +133,8 @@ fn written(stats: &str) -> u64 {
     counts.filter_map(|(_, number)| number.trim().parse::<u64>().ok()).sum()
 }
 
-/// Removes the instance, which stops counting, those of its name with a number after it, and statistics of the device mapper under these
-/// names; fine where there is none.
+/// Removes the instance, which stops counting, instances of its name followed by a number, and statistics of the device mapper under these names;
+/// fine where there is none.
 ///
 /// # Errors
 /// `EBUSY` while somebody reads in one.
@@ -145,7 +145,7 @@ pub(crate) fn end(instance: &str) -> io::Result<()> {
     })
 }
 
-/// Removes instances and statistics of the device mapper by their names.
+/// Removes the trace instances and statistics of the device mapper whose names satisfy `are`.
 ///
 /// # Errors
 /// `EBUSY` while somebody reads in one.
@@ -172,7 +172,7 @@ pub(crate) fn left(tag: &str) -> Vec<String> {
     removals(tag).into_iter().map(|removal| removal.what).collect()
 }
 
-/// Returns what removes them.
+/// Returns their removals.
 pub(crate) fn removals(tag: &str) -> Vec<Removal> {
     let ours = format!("fathom_{tag}");
     let removal = |(what, name): (String, String)| {
@@ -182,7 +182,7 @@ pub(crate) fn removals(tag: &str) -> Vec<Removal> {
     left_of(|name| name.contains(&ours)).into_iter().map(removal).collect()
 }
 
-/// Trace instances, and statistics of the device mapper, by their names: each in words, and its name.
+/// Returns the trace instances, and statistics of the device mapper, whose names satisfy `are`: a description and the name of each.
 pub(crate) fn left_of(are: impl Fn(&str) -> bool) -> Vec<(String, String)> {
     let all = instances().into_iter().flat_map(|instances| names(&instances));
     let traces = all.filter(|name| are(name)).map(|name| (format!("trace instance {name}"), name));

@@ -1,4 +1,4 @@
-//! Who uses a device or file: mounts, swap, what is built on it or on what shares bytes with it.
+//! Users of a device or file: mounts, swap, what is built on it or on what shares bytes with it.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -17,7 +17,7 @@ pub(crate) const LOCKED_BY: &str = "locked by ";
 pub(crate) const FREE_LOCK: &str = "stop the program that uses it (a virtual machine, qemu-nbd), or give another target; \
     --destroy-data does not change this";
 
-/// Every use of the device with this number and of what shares bytes with it, in words.
+/// Every use of the device with this number, and of anything that shares bytes with it, in words.
 pub(crate) fn of_device(number: Number) -> io::Result<Vec<String>> {
     let mut uses = single(number, "", true)?;
     uses.extend(of_others(&BackingChain::of_device(number), Some(number))?);
@@ -37,13 +37,13 @@ pub(crate) fn of_file(path: &Path) -> io::Result<Vec<String>> {
     Ok(uses)
 }
 
-/// The directory at which a run mounted the file system of its stack that a file is on.
+/// Returns the directory at which a run mounted the file system that a file is on; `None` where no run did.
 pub(crate) fn run_of(file: &File) -> Option<String> {
     let number = Number::from_dev(file.metadata().ok()?.dev()).to_string();
-    // A file on btrfs has the number of no mount.
+    // The device number of a file on btrfs is that of no mount.
     let id = mounts::of_file(file);
     let on = |one: &Mounted| one.number == number || Some(one.id) == id;
-    // What somebody mounted inside it is theirs.
+    // A file system that somebody mounted inside it is theirs.
     let of_run = |at: &str| at.strip_prefix("/run/fathom_").is_some_and(|rest| !rest.contains('/'));
     mounted().into_iter().find(|one| on(one) && of_run(&one.at)).map(|one| one.at)
 }
@@ -57,7 +57,7 @@ pub(crate) fn loops_on(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(on.filter_map(|(name, number)| node(&name, number)).collect())
 }
 
-/// The file that a loop device, or the one that a partition is part of, stands on: opened, and seen to be that file.
+/// Opens the file that a loop device, or the loop device that a partition is part of, stands on; checks that it is that file.
 pub(crate) fn file_below(number: Number) -> Option<File> {
     let disk = disk_of(number).unwrap_or(number);
     let Backing::File { device, inode } = backing(disk)? else { return None };
@@ -110,7 +110,7 @@ fn of_others(target: &BackingChain, own: Option<Number>) -> io::Result<Vec<Strin
             continue;
         }
         if target.lies_on(&backing) {
-            // What is below is held by the target itself.
+            // Anything below the target is held by the target itself.
             let disk = own.and_then(disk_of) == Some(number);
             let whose =
                 if disk { "the disk it is part of is " } else { &format!("{name} below it is ") };
@@ -124,7 +124,7 @@ fn of_others(target: &BackingChain, own: Option<Number>) -> io::Result<Vec<Strin
         };
         let before = uses.len();
         uses.extend(single(number, &whose, true)?);
-        // A loop device on a file that nobody uses is in nobody's way.
+        // An unused loop device on a file is in nobody's way.
         if before == uses.len() && own.is_some() && !partition && backing.lies_on(target) {
             uses.push(format!("{name} stands on it"));
         } else if before == uses.len() && !partition && is_taken(&name, number) {
@@ -175,7 +175,7 @@ fn node(name: &str, number: Number) -> Option<PathBuf> {
     (sys::block::number(&node).ok().flatten() == Some(number)).then_some(node)
 }
 
-/// Tells whether the kernel holds the device for somebody, wherever it is mounted.
+/// Tells whether the kernel holds the device for an exclusive user, wherever it is mounted.
 fn is_taken(name: &str, number: Number) -> bool {
     let Some(node) = node(name, number) else { return false };
     open_alone(&node).is_err_and(|error| error.kind() == io::ErrorKind::ResourceBusy)

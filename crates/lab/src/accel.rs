@@ -25,13 +25,13 @@ impl AcceleratorKind {
 /// An accelerator and why it was chosen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Accelerator {
-    /// Which.
+    /// The kind.
     pub kind: AcceleratorKind,
-    /// Why, in words; for emulation, with what could be done about it.
+    /// The reason for the choice, in words; for emulation, with what could be done about it.
     pub reason: String,
 }
 
-/// Which accelerator the caller asks for.
+/// The accelerator that the caller asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AcceleratorChoice {
     /// KVM where it works, emulation otherwise.

@@ -15,14 +15,14 @@ use crate::{Error, Result};
 /// The times of one start of a guest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Start {
-    /// From the look into the cache to the first step in the guest.
+    /// Time from the search of the cache to the first step in the guest.
     pub to_first_step: Duration,
     /// The times to each moment of the start.
     pub timings: Timings,
 }
 
-/// Starts a machine and waits for its first step. `prepare` adds disks and mission; the session must say
-/// [`crate::GuestSession::first_step`]. The start of this process itself (some milliseconds) is not in it.
+/// Starts a machine and waits for its first step. `prepare` adds disks and mission; the session must say [`crate::GuestSession::first_step`]. The
+/// start of this process itself (some milliseconds) is not included.
 pub fn start_once(
     cache: &Cache,
     image: &ImageSpec,

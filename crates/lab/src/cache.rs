@@ -56,7 +56,7 @@ pub struct CachedImage {
 /// The entries to remove.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clean {
-    /// Every image that is not in use, the packages, what was learned.
+    /// Every image that is not in use, the packages, and what was learned about the accelerator.
     All,
     /// Images that no machine was started from for this long.
     UnusedFor(Duration),
@@ -76,7 +76,7 @@ pub struct Cleaned {
 }
 
 impl Cache {
-    /// The usual one: `$FATHOM_CACHE`, else `$XDG_CACHE_HOME/fathom`, else `~/.cache/fathom`. Made when it is not there.
+    /// Opens the usual cache: `$FATHOM_CACHE`, else `$XDG_CACHE_HOME/fathom`, else `~/.cache/fathom`. It is made where it does not exist.
     pub fn open() -> Result<Self> {
         let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
         let dir = set("FATHOM_CACHE")
@@ -87,10 +87,10 @@ impl Cache {
         Self::at(&dir)
     }
 
-    /// The one in `dir`, made when it is not there.
+    /// Opens the cache in `dir`, which is made where it does not exist.
     ///
     /// # Errors
-    /// A directory that holds what is not of a cache of Fathom's is refused.
+    /// A directory that holds anything that does not belong to a cache of Fathom's is refused.
     pub fn at(dir: &Path) -> Result<Self> {
         fs::create_dir_all(dir).map_err(Error::io("cannot make the cache directory", dir))?;
         let dir = dir.canonicalize().map_err(Error::io("cannot find the cache directory", dir))?;
@@ -107,7 +107,7 @@ impl Cache {
     pub(crate) fn inside(&self, name: &str) -> Result<PathBuf> {
         let dir = self.dir.join(name);
         fs::create_dir_all(&dir).map_err(Error::io("cannot make", &dir))?;
-        // What is built would come to lie wherever a link leads.
+        // Through a link, the cache would be built wherever that leads.
         if dir.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
             return Err(Error::ForeignCache { dir: self.dir.clone(), holds: name.to_owned() });
         }
@@ -134,10 +134,10 @@ impl Cache {
         Ok(images)
     }
 
-    /// Removes images (and with [`Clean::All`] everything else); what a machine uses stays, and what is not Fathom's.
+    /// Removes images (and with [`Clean::All`] everything else), except what a machine uses and what is not Fathom's.
     pub fn clean(&self, what: Clean) -> Result<Cleaned> {
         let _build = self.lock_build(&mut || {})?;
-        // What is removed is in the directory whose mark was read, whatever its name leads to by now.
+        // Everything is removed below the directory whose mark was read, even if its name leads elsewhere by now.
         let dir = mark::open(&self.dir)?;
         let mut cleaner = Cleaner { dir: &dir, path: &self.dir, foreign: Vec::new() };
         let mut cleaned = Cleaned::default();
@@ -151,7 +151,7 @@ impl Cache {
             if !wanted {
                 continue;
             }
-            // One without a lock is no whole image, which no machine can use.
+            // A directory without a lock file is no complete image, so no machine can use it.
             let held = lock(&image.path, FlockOperation::NonBlockingLockExclusive);
             if held.is_err() && image.path.join("lock").exists() {
                 cleaned.in_use.push(id);
@@ -197,7 +197,7 @@ pub(crate) fn hold(image: &Image) -> Result<File> {
     // The lock file's time is when the image was last used.
     let now = rustix::fs::Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
     let times = rustix::fs::Timestamps { last_access: now, last_modification: now };
-    // An image that another user built can be used all the same.
+    // This fails on an image that another user built, which can be used all the same.
     let _ = rustix::fs::futimens(&file, &times);
     Ok(file)
 }
@@ -246,7 +246,7 @@ pub(crate) fn size_of(path: &Path) -> u64 {
     }
 }
 
-/// Removes a file or a tree; what is not there is fine.
+/// Removes a file or a tree; succeeds where there is none.
 pub(crate) fn remove(path: &Path) -> Result<()> {
     let gone = match fs::symlink_metadata(path) {
         Ok(facts) if facts.is_dir() => fs::remove_dir_all(path),

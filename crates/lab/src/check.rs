@@ -8,7 +8,7 @@ use crate::spec::VmSpec;
 use crate::{Error, Result};
 
 impl VmSpec {
-    /// Tells whether it can be a machine, its disks make sense, and what will be written to them fits, before anything is started.
+    /// Checks before anything is started that the machine is possible, that its disks make sense, and that there is room for what will be written.
     pub fn check(&self) -> Result<()> {
         let bad = |what: String, help: String| Error::BadSpec { what, help };
         if self.memory < LEAST_MEMORY {

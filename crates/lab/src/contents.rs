@@ -1,4 +1,4 @@
-//! Contents of modelled disks between two machines, each in a file of its own.
+//! Contents of modelled disks that are kept from one machine to the next, each in a file of its own.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -34,7 +34,7 @@ impl KeptContents {
         kept.map(one).collect::<Result<_>>().map(Self)
     }
 
-    /// Cuts the power of all disks, whose machine has ended; gives what each had at risk and lost, by role.
+    /// Cuts the power of all disks, whose machine has ended; returns what each had at risk and what it lost, by role.
     pub(crate) fn cut_power(&mut self, seed: Seed) -> Result<Vec<(String, CutStats)>> {
         let one = |Contents { role, size, file }: &mut Contents| {
             let disk = (*size, Bytes(u64::MAX));

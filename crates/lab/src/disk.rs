@@ -28,7 +28,7 @@ pub(crate) struct Drive {
     pub(crate) inherited: Option<OwnedFd>,
 }
 
-/// The virtual disks of a machine. They outlive it: another machine goes on with what they hold.
+/// The virtual disks of a machine. They outlive it: another machine can go on with their contents.
 #[derive(Debug)]
 pub struct Disks {
     /// Those that are files.
@@ -41,14 +41,14 @@ impl Disks {
     /// Makes the disks that `spec` describes; they are empty.
     ///
     /// # Errors
-    /// When they make no sense, or there is no room for what will be written.
+    /// When they make no sense, or there is too little room for the data that will be written.
     pub fn make(spec: &VmSpec) -> Result<Self> {
         let drives = make(spec)?;
         let contents = KeptContents::make(spec)?;
         Ok(Self { drives, contents })
     }
 
-    /// Cuts the power of the modelled disks, whose machine has ended: of what was in volatile caches each loses a part, as `seed` draws it.
+    /// Cuts the power of the modelled disks, whose machine has ended: each loses a part of its volatile cache, drawn from `seed`.
     ///
     /// # Errors
     /// When the contents of one were not kept, or cannot be read or written.
@@ -61,7 +61,7 @@ impl Disks {
         self.contents.file_of(role)
     }
 
-    /// Returns them for one machine more. No two that run may have them.
+    /// Returns the drives for another machine. Two running machines must not have them at once.
     pub(crate) fn drives(&self) -> Result<Vec<Drive>> {
         self.drives.iter().map(Drive::shared).collect()
     }
@@ -81,7 +81,7 @@ impl Drive {
     }
 }
 
-/// The directory of a machine's disks, made when it is not there, after a check that they make sense and fit.
+/// Checks that a machine's disks make sense and fit; returns their directory, which is made where it does not exist.
 pub(crate) fn check_all(spec: &VmSpec) -> Result<&Path> {
     let home = match &spec.disk_home {
         DiskHome::Nameless => spec.cache.dir(),
@@ -98,7 +98,7 @@ pub(crate) fn check_all(spec: &VmSpec) -> Result<&Path> {
     Ok(home)
 }
 
-/// Makes all disks of a machine, after making sure that what will be written fits.
+/// Makes all disks of a machine, after checking that the data that will be written fit.
 pub(crate) fn make(spec: &VmSpec) -> Result<Vec<Drive>> {
     if spec.disks.is_empty() {
         return Ok(Vec::new());
@@ -115,7 +115,7 @@ pub(crate) fn make(spec: &VmSpec) -> Result<Vec<Drive>> {
         .collect()
 }
 
-/// io_uring where this process may use it, else threads and why.
+/// Returns io_uring where this process may use it, else threads and the reason.
 pub(crate) fn usual_aio() -> (Aio, Option<String>) {
     match io_uring::IoUring::new(2) {
         Ok(_ring) => (Aio::IoUring, None),
@@ -153,7 +153,7 @@ fn check(disk: &Disk, all: &[Disk]) -> Result<()> {
     disk.image.as_ref().map_or(Ok(()), |image| open(disk, image).map(drop))
 }
 
-/// Opens the file or block device that a disk shows, when it holds what the disk has.
+/// Opens the file or block device that a disk shows; refuses one whose size is not the disk's.
 fn open(disk: &Disk, image: &Path) -> Result<File> {
     let mut file = File::open(image).map_err(Error::io("cannot read", image))?;
     let there = file.seek(SeekFrom::End(0)).map_err(Error::io("cannot read", image))?;
@@ -202,7 +202,7 @@ fn facts(disk: &Disk, options: String, note: Option<String>) -> DiskFacts {
     DiskFacts { role: disk.role.clone(), size: disk.size, options, note, attributes, model: None }
 }
 
-/// A limit as QEMU's drives take it.
+/// Returns a limit as options of QEMU's drives.
 fn throttling(limit: &Limit) -> String {
     let bytes = |rate: Option<Throughput>| rate.map(|rate| rate.0);
     let all = [
@@ -216,7 +216,7 @@ fn throttling(limit: &Limit) -> String {
     all.iter().filter_map(|(key, value)| Some(format!(",throttling.{key}={}", (*value)?))).collect()
 }
 
-/// Returns what a disk says of itself, as QEMU's virtio-blk takes it; whether it turns is told in the guest.
+/// Returns the properties that a disk reports as options of QEMU's virtio-blk; whether it is rotational is set in the guest.
 fn properties(attributes: &Attributes) -> String {
     let word = |on: bool| if on { "on" } else { "off" };
     let block = attributes
@@ -245,14 +245,14 @@ fn read_only(disk: &Disk, image: &Path, aio: Aio, note: Option<String>) -> Resul
     })
 }
 
-/// A disk for what an image of the lab holds, with this serial number.
+/// Returns a read-only disk with this serial number that shows an image of the lab.
 pub(crate) fn image(serial: &str, size: Bytes, image: &Path, aio: Option<Aio>) -> Result<Drive> {
     let (aio, note) = aio.map_or_else(usual_aio, |aio| (aio, None));
     read_only(&Disk::plain(serial, size), image, aio, note)
 }
 
-/// QEMU's cache mode for the file `seen`, and what is to be said of it: past the page cache of the host, which would be in
-/// the way of every measurement, wherever the file system allows that.
+/// Returns QEMU's cache mode for the file `seen`, and a note on it, if any: it bypasses the host's page cache, which would distort every measurement,
+/// wherever the file system allows that.
 fn cache(
     seen: &str,
     access: OFlags,

@@ -24,7 +24,7 @@ pub enum Ending {
     },
     /// The process that served a modelled disk ended before the machine, which was killed then.
     DiskLost {
-        /// Which disk, how its process ended, and what to do.
+        /// The disk, the end of its process, and the remedy.
         why: String,
     },
     /// The guest's kernel or QEMU crashed, or the guest went off without a word.
@@ -107,7 +107,7 @@ pub(crate) struct Evidence<'a> {
     pub(crate) qemu_said: &'a str,
 }
 
-/// The verdict: what explains the end best comes first.
+/// Returns the verdict: the explanation that fits best comes first.
 pub(crate) fn judge(seen: &Evidence) -> Ending {
     let panic = seen
         .console
@@ -139,7 +139,7 @@ pub(crate) fn judge(seen: &Evidence) -> Ending {
     }
 }
 
-/// Returns who ended QEMU and how, where it was neither this process, nor the guest, nor a fault of QEMU's.
+/// Describes who ended QEMU and how; `None` where it was this process, the guest, or a fault of QEMU's.
 fn outside(seen: &Evidence) -> Option<Ending> {
     const KILL: i32 = 9;
     let terminated = seen.qemu_said.lines().rev().find_map(|line| line.split_once(TERMINATED));

@@ -13,7 +13,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// The reason of an error, with its causes.
 pub(crate) type Cause = Box<dyn std::error::Error + Send + Sync>;
 
-/// Why the lab could not do what was asked.
+/// Reason why the lab could not do what was asked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -28,7 +28,7 @@ pub enum Error {
     /// There is nowhere to keep images.
     #[error("no cache directory: neither FATHOM_CACHE, nor XDG_CACHE_HOME, nor HOME is set")]
     NoCache,
-    /// The directory that is to be the cache is somebody's.
+    /// The directory that is to be the cache belongs to somebody else.
     #[error(
         "{} is no cache of Fathom's: it holds {holds:?}; nothing was written or removed there",
         dir.display()
@@ -36,7 +36,7 @@ pub enum Error {
     ForeignCache {
         /// The directory.
         dir: PathBuf,
-        /// Something in it that is not of a cache.
+        /// Something in it that does not belong to a cache.
         holds: String,
     },
     /// No Debian mirror could be found in this machine's apt configuration.
@@ -51,7 +51,7 @@ pub enum Error {
     /// A step of the image build that runs a command failed.
     #[error("{what} failed: {output}")]
     Command {
-        /// The command and what it was to do.
+        /// The command and its purpose.
         what: String,
         /// Its last lines.
         output: String,
@@ -82,8 +82,8 @@ pub enum Error {
         /// Suites that were not looked at.
         unread: Vec<String>,
     },
-    /// A suite lists a kernel and has not all its packages.
-    #[error("{suite} lists the kernel {release} and cannot give it: {} gone", gone.join(", ") + if gone.len() == 1 { " is" } else { " are" })]
+    /// A suite lists a kernel but no longer has all its packages.
+    #[error("{suite} lists the kernel {release} but cannot provide it: {} gone", gone.join(", ") + if gone.len() == 1 { " is" } else { " are" })]
     KernelGone {
         /// Its release.
         release: String,
@@ -129,11 +129,11 @@ pub enum Error {
         /// The advice: how to put it right.
         help: String,
     },
-    /// The memory that the user gives is too little for the guest and what its layers take.
+    /// The memory that the user gives is too little for the guest and its layers.
     #[error(
         "{given} of memory are too little: a guest takes {}{}",
         crate::LEAST_MEMORY,
-        if layers.0 > 0 { format!(", and {layers} its layers") } else { String::new() }
+        if layers.0 > 0 { format!(", and its layers {layers}") } else { String::new() }
     )]
     LittleMemory {
         /// The memory that the user gives.
@@ -146,7 +146,7 @@ pub enum Error {
     /// The accelerator that was insisted on does not work here.
     #[error("KVM was asked for and does not work: {why}")]
     NoKvm {
-        /// Why not.
+        /// The reason why it does not work.
         why: String,
     },
     /// QEMU went off before the guest came up.
@@ -260,7 +260,7 @@ impl Error {
         move |error| Self::System { what, source: error.into() }
     }
 
-    /// An error of what is in a file, for use in `map_err`.
+    /// An error of a file's content, for use in `map_err`.
     pub(crate) fn bad_file<E: Into<Cause>>(path: impl Into<PathBuf>) -> impl FnOnce(E) -> Self {
         let path = path.into();
         move |why| Self::BadFile { path, why: why.into() }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use units::Bytes;
 
-/// Something that a person who waits would like to know.
+/// A piece of progress to show to a waiting person.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
@@ -49,12 +49,12 @@ pub enum Event {
         /// The Debian suite.
         suite: String,
     },
-    /// An image with what commands need is being made.
+    /// An image with packages or directories for commands is being made.
     BuildingSupply {
         /// Its content, in words.
         what: String,
     },
-    /// It is in the cache.
+    /// That image is in the cache.
     SupplyBuilt {
         /// Its content, in words.
         what: String,
@@ -72,7 +72,7 @@ pub enum Event {
     Accelerator {
         /// `kvm` or `tcg`.
         name: &'static str,
-        /// Why, in words.
+        /// The reason for the choice, in words.
         reason: String,
     },
 }

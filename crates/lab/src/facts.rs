@@ -10,7 +10,7 @@ use crate::supply::SupplyFacts;
 pub struct LabFacts {
     /// `kvm` or `tcg`.
     pub accelerator: String,
-    /// Why that one, in words.
+    /// The reason for that one, in words.
     pub accelerator_reason: String,
     /// The first line of `qemu-system-x86_64 --version`.
     pub qemu_version: String,
@@ -30,7 +30,7 @@ pub struct LabFacts {
     pub cpus: u32,
     /// The guest image's id (a hash of its content).
     pub image: String,
-    /// The rate of the guest's clock against the host's, from up to done: 1 is right; `None` until the guest is done. Every duration and rate
+    /// The rate of the guest's clock against the host's, from `Up` to `Done`: 1 is right; `None` until the guest is done. Every duration and rate
     /// that was measured in the guest is wrong by this factor.
     #[serde(default)]
     pub guest_clock_rate: Option<f64>,
@@ -52,7 +52,7 @@ pub struct DiskFacts {
     pub size: Bytes,
     /// QEMU's options for it: `cache=none,aio=io_uring,discard=unmap`.
     pub options: String,
-    /// Why not the usual options, when they are not.
+    /// The reason for options other than the usual ones; `None` for the usual ones.
     pub note: Option<String>,
     /// The properties that it had to report about itself, and its limits.
     #[serde(default, skip_serializing_if = "::disk::Attributes::is_usual")]
@@ -73,23 +73,23 @@ pub struct ModelFacts {
     pub faults: Vec<serde_json::Value>,
     /// The delays of its replies; `None` until its machine has ended.
     pub served: Option<::disk::front::ServingStats>,
-    /// The reason why they are not known.
+    /// The reason why `served` is not known.
     pub note: Option<String>,
 }
 
 /// Milliseconds from [`crate::Vm::start`] (or, where given, from the command) to each moment; `None` when it never came.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Timings {
-    /// From the start of this process to [`crate::Vm::start`]: the command itself, image, accelerator.
+    /// Time from the start of this process to [`crate::Vm::start`]: the command itself, image, accelerator.
     pub prepared_ms: Option<f64>,
-    /// Until QEMU ran: disks, initial memory file, fork.
+    /// Time until QEMU ran: disks, initial memory file, fork.
     pub qemu_started_ms: Option<f64>,
-    /// Until process 1 of the guest said that it is up.
+    /// Time until process 1 of the guest said that it is up.
     pub up_ms: Option<f64>,
     /// The part of `up_ms` until process 1 of the guest began, as the guest's kernel counts.
     pub guest_kernel_ms: Option<f64>,
     /// The part of `up_ms` in which file systems were mounted and modules loaded, as the guest counts.
     pub guest_setup_ms: Option<f64>,
-    /// Until the session began its first step.
+    /// Time until the session began its first step.
     pub first_step_ms: Option<f64>,
 }

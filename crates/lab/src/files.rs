@@ -10,7 +10,7 @@ use units::Bytes;
 
 use crate::{Error, Result};
 
-/// Space that must stay free beside what is written: file system metadata, consoles, the result.
+/// Space that must stay free beside the written data: for file system metadata, consoles, the result.
 const MARGIN: Bytes = Bytes(256 * Bytes::MIB);
 
 /// Refuses when less than `written` and a margin is free in `dir`. The size of sparse disks does not matter.
@@ -24,14 +24,14 @@ pub(crate) fn check_space(dir: &Path, written: Bytes, what: &'static str) -> Res
     Ok(())
 }
 
-/// A file that is in `dir` but has no name, so that nothing is left whatever happens.
+/// Makes a file in `dir` that has no name, so that nothing is left whatever happens.
 pub(crate) fn nameless_file(dir: &Path) -> Result<File> {
     let tmpfile = i32::try_from(OFlags::TMPFILE.bits()).unwrap_or(0);
     let file = File::options().read(true).write(true).mode(0o600).custom_flags(tmpfile).open(dir);
     if let Ok(file) = file {
         return Ok(file);
     }
-    // A file system without nameless files: named for a moment.
+    // The file system has no nameless files: the file has a name for a moment.
     let path = dir.join(format!(".fathom-{}-{}", std::process::id(), unique()));
     let file = kept_file(&path)?;
     std::fs::remove_file(&path).map_err(Error::io("cannot remove", &path))?;

@@ -1,4 +1,4 @@
-//! The guest's initramfs: the cached root, then the program and what it is to do, in one nameless file in memory.
+//! The guest's initramfs: the cached root, then the program and its orders, in one nameless file in memory.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use crate::guest::{GuestConfig, MISSION, ORDER};
 use crate::image::{Archive, Image, loadable_part};
 use crate::{Error, Result};
 
-/// Puts it together; the file is inherited by QEMU.
+/// Makes the initramfs; QEMU inherits the file.
 pub(crate) fn make(
     image: &Image,
     program: &Path,

@@ -1,4 +1,4 @@
-//! Which machines of the lab run on this host: found among the processes, so nothing can be left behind or go stale.
+//! Machines of the lab that run on this host: found among the processes, so no record can be left behind or go stale.
 
 use std::fs;
 use std::path::Path;
@@ -18,7 +18,7 @@ pub struct RunningMachine {
     pub disks: Vec<String>,
 }
 
-/// All of them that this user may see.
+/// Returns all running machines that this user may see.
 pub fn running() -> Vec<RunningMachine> {
     let list = fs::read_dir("/proc").into_iter().flatten().flatten();
     let mut machines: Vec<_> = list
@@ -34,7 +34,7 @@ pub fn running() -> Vec<RunningMachine> {
 
 fn parse(pid: u32, line: &[u8]) -> Option<RunningMachine> {
     let words: Vec<_> = line.split(|byte| *byte == 0).map(String::from_utf8_lossy).collect();
-    // The linker of another suite's QEMU comes before it.
+    // Where it is the QEMU of another suite, that suite's linker comes before the program.
     let mut starters = words.iter().take_while(|word| *word != "-name");
     if !starters.any(|word| Path::new(word.as_ref()).file_name().is_some_and(|n| n == PROGRAM)) {
         return None;

@@ -8,10 +8,10 @@ use crate::{Error, LEAST_MEMORY, Result};
 const BASE: Bytes = Bytes(640 * Bytes::MIB);
 /// The least that a guest gets unless it is told otherwise.
 const USUAL: Bytes = Bytes(Bytes::GIB);
-/// It grows in steps of this, so that small changes of a plan do not change the machine.
+/// The memory grows in steps of this, so that small changes of a plan do not change the machine.
 const STEP: u64 = 256 * Bytes::MIB;
 
-/// Memory of a guest whose layers take `layers`: what the user gives, if both find room in it, or the usual.
+/// Returns the memory of a guest whose layers take `layers`: the amount that the user gives, if it is enough for both, or else the usual.
 pub fn memory(layers: Bytes, given: Option<Bytes>) -> Result<Bytes> {
     let Some(given) = given else {
         let wanted = (layers.0 + BASE.0).next_multiple_of(STEP);
@@ -31,7 +31,7 @@ mod tests {
         let layers = Bytes(446 << 20);
         assert!(memory(layers, given(10)).is_err());
         let error = memory(layers, given(701)).unwrap_err();
-        assert!(error.to_string().contains("and 446 MiB its layers"), "{error}");
+        assert!(error.to_string().contains("and its layers 446 MiB"), "{error}");
         assert!(error.help().unwrap().contains("--memory 702M"));
         assert_eq!(memory(layers, given(702)).unwrap(), Bytes(702 << 20));
         assert!(memory(Bytes(0), given(256)).is_ok());

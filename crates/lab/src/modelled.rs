@@ -21,7 +21,7 @@ use crate::{Error, Result};
 
 /// Room that a store gets beside the stored bytes: for versions in the disk's cache.
 const VERSIONS: Bytes = Bytes(128 * Bytes::MIB);
-/// The most requests of a trace: 64 MiB.
+/// Largest number of requests in a trace, which take 64 MiB.
 const MOST_REQUESTS: u64 = 2 << 20;
 /// Time that a serving process gets to end after its machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -72,7 +72,7 @@ fn bad(role: &str, error: &::disk::Error) -> Error {
 /// Source of the file that a disk's contents are kept in, by its role; `None` where they are not kept.
 type Contents<'a> = dyn Fn(&str) -> Result<Option<OwnedFd>> + 'a;
 
-/// Starts who serves the modelled disks of a machine.
+/// Starts the processes that serve the modelled disks of a machine.
 pub(crate) fn start(spec: &VmSpec, contents: &Contents, began: Instant) -> Result<Vec<Server>> {
     let modelled = spec.disks.iter().filter_map(|disk| Some((disk, disk.model.as_ref()?)));
     modelled.map(|(disk, model)| serve((disk, model), contents(&disk.role)?, spec, began)).collect()
@@ -107,7 +107,7 @@ fn serve(
         contents: contents.as_ref().map(|file| inherited_name(file).into()),
     };
     let words = serde_json::to_string(&service).map_err(Error::system("cannot describe a disk"))?;
-    // The same program serves.
+    // The disk is served by this same program.
     let mut command = Command::new("/proc/self/exe");
     command.args(["disk", "serve", &words]).stdin(OwnedFd::from(listener));
     command.stdout(said.try_clone().map_err(share)?).stderr(said.try_clone().map_err(share)?);
@@ -139,12 +139,12 @@ impl Server {
         self.name.clone()
     }
 
-    /// Returns what it serves.
+    /// Returns the facts of the disk that it serves.
     pub(crate) fn facts(&self) -> DiskFacts {
         self.facts.clone()
     }
 
-    /// Returns how its process ended, and what to do about it; `None` while it serves. As long as the machine runs it should not end.
+    /// Returns the way in which its process ended, and what to do about it; `None` while it serves. It should not end while the machine runs.
     pub(crate) fn lost(&mut self) -> Option<String> {
         let ended = self.wait(Duration::ZERO)?;
         let output = self.output();
@@ -174,7 +174,7 @@ impl Server {
         String::from_utf8_lossy(&all(&mut self.said)).into_owned()
     }
 
-    /// Waits for its end, now that its machine is gone: how it served, and its trace.
+    /// Waits for its end, now that its machine is gone; returns how it served, and its trace.
     pub(crate) fn finish(mut self) -> (DiskFacts, Option<Trace>) {
         if self.wait(PATIENCE).is_none() {
             self.watchdog.killer().kill();
@@ -184,7 +184,7 @@ impl Server {
         let served =
             output.lines().find_map(|line| serde_json::from_str::<ServingStats>(line).ok());
         if let Some(model) = &mut self.facts.model {
-            let why = || format!("who served it did not end well: {}", output.trim());
+            let why = || format!("the process that served it did not end well: {}", output.trim());
             model.note = served.is_none().then(why);
             model.served = served;
         }
@@ -197,7 +197,7 @@ impl Server {
 /// Everything that another process wrote to a file.
 fn all(file: &mut File) -> Vec<u8> {
     let mut bytes = Vec::new();
-    // What cannot be read is not there.
+    // Anything that cannot be read is left out.
     let _ = file.rewind().and_then(|()| file.read_to_end(&mut bytes));
     bytes
 }

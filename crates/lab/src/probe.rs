@@ -1,4 +1,4 @@
-//! Which accelerator works: KVM when a probe boot of our own guest proves it, emulation otherwise.
+//! The choice of an accelerator: KVM when a probe boot of our own guest proves that it works, emulation otherwise.
 
 use std::fs::{self, File};
 use std::time::{Duration, Instant};
@@ -148,7 +148,7 @@ fn probe(cache: &Cache, image: &Image) -> Result<(bool, String)> {
     }
 }
 
-/// Changes whenever the host boots.
+/// Returns an id that changes whenever the host boots.
 fn boot_id() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
 }

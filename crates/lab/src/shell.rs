@@ -14,7 +14,7 @@ use crate::{Error, Result};
 
 /// The character that the guest's terminal takes for the end of the input (Ctrl-D).
 const END_OF_INPUT: u8 = 0x04;
-/// Interval at which it is sent once an input that is no terminal has ended: a program that does not read yet may lose it.
+/// Interval at which that character is sent once an input that is no terminal has ended: a program that does not read yet may lose it.
 const INSISTENCE: Duration = Duration::from_millis(300);
 /// Longest wait for input or output before the machine's own frames are looked at again.
 const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
@@ -64,7 +64,7 @@ pub(crate) fn terminal_size() -> Option<(u16, u16)> {
     Some((size.ws_row, size.ws_col))
 }
 
-/// Waits a tick: whether there is input to pass on, and output.
+/// Waits at most a tick; tells whether there is input to pass on, and whether there is output.
 fn wait(console: &UnixStream, input: bool, output: bool) -> Result<(bool, bool)> {
     let stdin = std::io::stdin();
     let wanted = |wanted: bool| if wanted { PollFlags::IN } else { PollFlags::empty() };
@@ -97,7 +97,7 @@ fn pass_output(mut console: &UnixStream) -> Result<bool> {
     Ok(got > 0)
 }
 
-/// The terminal passes on every key; as it was again when this is dropped.
+/// The terminal in raw mode, so that it passes on every key; its settings are restored when this is dropped.
 struct RawTerminal {
     before: Option<Termios>,
 }
@@ -121,7 +121,7 @@ impl RawTerminal {
 impl Drop for RawTerminal {
     fn drop(&mut self) {
         if let Some(before) = &self.before {
-            // There is nobody left to tell.
+            // An error cannot be reported to anybody any more.
             let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, before);
         }
     }

@@ -33,7 +33,7 @@ impl Disk {
         Self { role: role.to_owned(), size, image: None, model: None, attributes }
     }
 
-    /// Tells whether it says that it turns; `None`: whatever the guest takes it for. A modelled disk says what it is.
+    /// Tells whether it is reported as rotational; `None`: the guest decides. For a modelled disk its model decides, unless it is set.
     pub(crate) fn rotational(&self) -> Option<bool> {
         let kind = self.model.as_ref().and_then(|model| Some(model.like.profile().ok()?.kind()));
         self.attributes.rotational.or_else(|| match kind? {
@@ -86,13 +86,13 @@ impl Aio {
     }
 }
 
-/// Which switches the guest's kernel gets.
+/// The switches that the guest's kernel gets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CommandLine {
     /// Boots fast; some switches change measured performance (no mitigations, no hardening).
     #[default]
     Tuned,
-    /// As the distribution's kernel runs by itself.
+    /// The switches with which the distribution's kernel runs by itself.
     Plain,
 }
 
@@ -108,7 +108,7 @@ pub enum Purpose {
     Probe,
 }
 
-/// One virtual machine to start: [`VmSpec::new`] gives the usual one, the fields change it.
+/// One virtual machine to start: [`VmSpec::new`] returns the usual one, whose fields may be changed.
 #[derive(Clone, Debug)]
 pub struct VmSpec {
     /// The cache, in whose directory nameless disks live.
@@ -131,13 +131,13 @@ pub struct VmSpec {
     pub supplies: Vec<Supply>,
     /// The place of the disks' files.
     pub disk_home: DiskHome,
-    /// Tells whether modelled disks keep what they hold, for another machine that goes on with it.
+    /// Tells whether modelled disks keep their contents for another machine that goes on with them.
     pub keeps_contents: bool,
     /// The bytes that will be written to all disks together; checked against the free space before the start.
     pub will_write: Bytes,
     /// The interface by which QEMU drives the disks; `None`: io_uring, or threads where that is forbidden.
     pub aio: Option<Aio>,
-    /// When the machine is killed, whatever it does, counted from its start.
+    /// Time after its start when the machine is killed, whatever it does.
     pub deadline: Duration,
     /// The kernel's switches.
     pub command_line: CommandLine,
@@ -176,8 +176,7 @@ impl VmSpec {
         }
     }
 
-    /// A machine for a user at its console: a shell is left by its user, not by a deadline, which only bounds a
-    /// forgotten one.
+    /// Returns a machine for a user at its console: the user ends the shell; the deadline only limits the time of a forgotten one.
     #[must_use]
     pub fn for_user(self) -> Self {
         Self { purpose: Purpose::Shell, deadline: Duration::from_secs(24 * 3600), ..self }

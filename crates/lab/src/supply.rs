@@ -1,5 +1,5 @@
 //! Programs of Debian packages, and directories, that commands of an experiment need beside the guest's root. They come as read-only compressed
-//! images on virtual disks, so that they take none of the guest's memory.
+//! images on virtual disks, so that they take up no memory of the guest.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use crate::needs::ImageNeeds;
 const MODULES: [&str; 2] = ["squashfs", "overlay"];
 /// The guest's directory at which the image of packages is mounted.
 const PACKAGES: &str = "/lab/packages";
-/// The guest's directory below which corpora are mounted that are directories.
+/// The guest's directory below which those corpora are mounted that are directories.
 const CORPORA: &str = "/lab/corpora";
 
 /// The packages and directories that commands of an experiment need.
@@ -33,7 +33,7 @@ impl SupplySpec {
         self.packages.is_empty() && self.package_corpora.is_empty() && self.directories.is_empty()
     }
 
-    /// Returns what the guest's root must have for it.
+    /// Returns what it needs in the guest's root.
     pub fn needs(&self) -> ImageNeeds {
         if self.is_empty() { ImageNeeds::default() } else { ImageNeeds::new(&[], &MODULES, &[]) }
     }
@@ -104,12 +104,12 @@ impl Supply {
     }
 }
 
-/// Returns where the guest has the directory called `name`.
+/// Returns the path in the guest of the directory called `name`.
 pub fn directory(name: &str) -> String {
     format!("{CORPORA}/{name}")
 }
 
-/// Returns where the guest has the files of the package that is only read.
+/// Returns the path in the guest of the files of a package that is only read.
 pub fn package_corpus(package: &str) -> String {
     format!("{PACKAGES}/trees/{package}")
 }
@@ -119,7 +119,7 @@ pub(crate) fn serial(position: usize) -> String {
     format!("-supply-{position}")
 }
 
-/// Returns what the guest is told of all supplies.
+/// Returns the instructions to the guest for mounting all supplies.
 pub(crate) fn mounts(supplies: &[Supply]) -> Vec<Mount> {
     let mount = |(position, supply): (usize, &Supply)| Mount {
         serial: serial(position),

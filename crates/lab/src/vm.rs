@@ -21,7 +21,7 @@ use crate::link::Frame;
 use crate::modelled::{Server, Trace};
 use crate::watchdog::{Exit, Watchdog};
 
-/// Time that QEMU gets to end after the guest has said that it is done.
+/// Time that QEMU gets to end after the guest has reported that it is done.
 const POWER_OFF: Duration = Duration::from_secs(15);
 /// Time that QEMU gets to end after the link broke without a word.
 const AFTER_LOSS: Duration = Duration::from_secs(3);
@@ -46,9 +46,9 @@ pub enum Received {
 pub struct Vm {
     // Dropped first: the guest is gone before anything it uses.
     watchdog: Watchdog,
-    /// Those who serve modelled disks; they end when the machine does.
+    /// The processes that serve modelled disks; they end when the machine does.
     servers: Vec<Server>,
-    /// Why a disk is not served any more, and since when that is known.
+    /// The reason why a disk is no longer served, and the moment when that was noticed.
     lost: Option<(String, Instant)>,
     traces: Vec<Trace>,
     handle: Handle,
@@ -95,7 +95,8 @@ impl Vm {
         }
     }
 
-    /// I/O to a disk that nobody serves never ends, nor would the guest; it may go on sending frames, though.
+    /// Checks whether all disks are still served. I/O to a disk that is not served never ends, and the guest would not end either, although it may go
+    /// on sending frames.
     fn look_for_lost_disks(&mut self) {
         if self.lost.is_none() {
             let why = self.servers.iter_mut().find_map(Server::lost);
@@ -114,7 +115,7 @@ impl Vm {
         }
     }
 
-    /// Something that talks to the guest or kills it, for other threads.
+    /// Returns a handle that talks to the guest or kills it, for other threads.
     pub fn handle(&self) -> Handle {
         self.handle.clone()
     }
@@ -149,7 +150,7 @@ impl Vm {
         tail(&self.console)
     }
 
-    /// Returns what modelled disks were asked for, once the machine has ended.
+    /// Returns the requests that modelled disks got, once the machine has ended.
     pub fn take_traces(&mut self) -> Vec<Trace> {
         std::mem::take(&mut self.traces)
     }
@@ -159,7 +160,7 @@ impl Vm {
         self.shell.take()
     }
 
-    /// The link is at its end: waits for QEMU's, and judges.
+    /// Waits for the end of QEMU after that of the link, and judges both.
     fn conclude(&mut self) -> End {
         let outcome = self.state.outcome();
         let expected = outcome.done || outcome.failed.is_some() || outcome.disk_lost.is_some();

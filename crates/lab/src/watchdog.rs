@@ -18,7 +18,7 @@ use crate::{Error, Result};
 pub(crate) struct Watchdog {
     child: Arc<OwnedFd>,
     exit: Receiver<Exit>,
-    /// Its deadline has passed, and it is being killed for that; the system may take long to reap it.
+    /// Tells whether it is being killed because its deadline has passed; the system may take long to reap it.
     late: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -74,7 +74,7 @@ impl Watchdog {
         self.late.load(Ordering::Acquire)
     }
 
-    /// Something that kills the child.
+    /// Returns a handle that kills the child.
     pub(crate) fn killer(&self) -> Killer {
         Killer(Arc::clone(&self.child))
     }
@@ -136,7 +136,7 @@ fn wait(
         match poll(&mut [PollFd::new(pidfd, PollFlags::IN)], Some(&timeout)) {
             Ok(0) | Err(rustix::io::Errno::INTR) => {}
             Ok(_) => break,
-            // Not to be able to watch it is no reason to let it run for ever.
+            // A child that cannot be watched is killed, so that it does not run for ever.
             Err(_) => {
                 at_deadline = true;
                 break;

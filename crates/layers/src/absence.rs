@@ -1,5 +1,5 @@
-//! Messages by which layers' tools say that an object is not there. All kinds are asked at once, so that whoever executes steps needs to
-//! know no layer.
+//! Messages by which layers' tools say that an object is not there. The messages of all kinds are searched at once, so that the executor of
+//! steps need not know any layer.
 
 use crate::kinds;
 

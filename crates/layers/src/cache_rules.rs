@@ -1,4 +1,4 @@
-//! The doctor's rules about plans of caches: what a cache cannot hold, and what the plan does not say of it. They are shared by every kind of cache of what is read.
+//! The doctor's rules about plans of caches: what a cache cannot hold, and what the plan leaves open. All kinds of read caches share them.
 
 use results::model::{CacheBound, Severity, StageData};
 use units::Unit;
@@ -8,7 +8,7 @@ use crate::rule::{Check, LayerRule, Observation, PlannedFacts, Threshold, Thresh
 
 pub(crate) const TOO_SMALL: LayerRule = LayerRule {
     id: "cache_too_small",
-    text: "What is hot does not fit into the cache: the chunks that are read most, held from the start, would not answer the reads either.",
+    text: "The hot data do not fit into the cache: even with the most-read chunks in it from the start, too many reads would miss.",
     reads: "pattern, range and block size of measured loads, and the cache's size and chunks",
     threshold: Threshold::below(90.0, Unit::Percent),
     remedy: "Give it a larger cache, or smaller data, unless the ratio of the two is the question.",
@@ -16,7 +16,7 @@ pub(crate) const TOO_SMALL: LayerRule = LayerRule {
     check: Check::Plan(too_small),
 };
 
-/// The bounds of the layer in measured stages.
+/// Returns the bounds of the layer's hits in measured stages.
 fn bounds<'a>(facts: &'a PlannedFacts) -> impl Iterator<Item = (&'a PlannedStage, &'a CacheBound)> {
     let measured = facts.stages.iter().filter(|stage| stage.measured);
     let all = measured.flat_map(|stage| stage.bounds.iter().map(move |bound| (stage, bound)));
@@ -29,7 +29,7 @@ fn too_small(facts: &PlannedFacts, threshold: ThresholdTest) -> Option<Observati
         Some(Observation {
             severity: Severity::Note,
             message: Some(format!(
-                "In stage {} what is hot does not fit into the cache: the chunks that are read most, held from the start, would not answer the reads either.",
+                "In stage {} the hot data do not fit into the cache: even with the most-read chunks in it from the start, too many reads would miss.",
                 stage.name
             )),
             figures: vec![
@@ -43,8 +43,8 @@ fn too_small(facts: &PlannedFacts, threshold: ThresholdTest) -> Option<Observati
 
 pub(crate) const COARSE_CHUNKS: LayerRule = LayerRule {
     id: "coarse_chunks",
-    text: "The chunks of the cache are much larger than what is hot in them: the rest of each takes room that other hot blocks could have.",
-    reads: "the most that the cache can hit of measured loads, with its chunks and with the smallest that it could have",
+    text: "The chunks of the cache are much larger than the hot data in them: the rest of each takes room that other hot blocks could have.",
+    reads: "the most hits that the cache can have in measured loads, with its chunks and with the smallest chunks that it could have",
     threshold: Threshold::above(2.0, Unit::Percent),
     remedy: "Take a smaller chunk_size: it costs metadata, and memory.",
     source: "a formula for zipf: 94 % of the reads at chunks of 64 KiB, 87 at 1 MiB, for 48 GiB of data and 4 of cache",
@@ -75,7 +75,7 @@ fn coarse_chunks(facts: &PlannedFacts, threshold: ThresholdTest) -> Option<Obser
 
 pub(crate) const ALL_FITS: LayerRule = LayerRule {
     id: "data_fit_cache",
-    text: "All that is read fits into the cache: then the fast device alone would do, and nothing is told of a cache that has to choose.",
+    text: "All that is read fits into the cache: the fast device alone would do, and the result says nothing about a cache that has to choose.",
     reads: "ranges of measured loads, and the cache's size",
     threshold: Threshold::above(99.9, Unit::Percent),
     remedy: "Add a variant with more data than the cache holds.",
@@ -95,7 +95,7 @@ fn all_fits(facts: &PlannedFacts, threshold: ThresholdTest) -> Option<Observatio
 
 pub(crate) const NO_UNCACHED: LayerRule = LayerRule {
     id: "no_uncached",
-    text: "Every variant has this cache: nothing says what the slow device does alone, and what the fast one.",
+    text: "Every variant has this cache: none shows the speed of the slow device alone, or of the fast one alone.",
     reads: "layers of all variants",
     threshold: None,
     remedy: "Add variants with layer = \"linear\" on each of the two.",
@@ -139,7 +139,7 @@ fn unknown_contents(facts: &PlannedFacts, _: ThresholdTest) -> Option<Observatio
         severity: Severity::Note,
         message: Some(match written.filter(|_| kept) {
             Some(layout) => format!(
-                "Stage {} was written through the cache, which keeps what is written: how much of it is there when {} begins, nothing says.",
+                "Stage {} was written through the cache, which keeps what is written: it is not known how much of it is still there when {} begins.",
                 layout.name, stage.name
             ),
             None => format!("Nothing says what the cache holds when stage {} begins.", stage.name),

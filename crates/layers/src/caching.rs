@@ -33,7 +33,7 @@ pub(crate) const USED: Metric = Metric {
     better: Better::Neither,
     basis: Basis::Level,
     test: Test::Paired,
-    help: "How much of the cache holds blocks. One that is full of blocks nobody wants is slower than an empty one.",
+    help: "Share of the cache that holds blocks. A cache full of blocks that nobody needs is slower than an empty one.",
 };
 
 /// Share of the cache that was empty before and holds blocks now, percent.
@@ -44,7 +44,7 @@ pub(crate) const NEW: Metric = Metric {
     better: Better::Neither,
     basis: Basis::Counter,
     test: Test::Paired,
-    help: "How much of the cache was empty in the beginning and holds blocks in the end. So much of it, at least, holds what was read or written meanwhile, and nothing older.",
+    help: "Share of the cache that was empty at the start and holds blocks at the end. At least this share holds data that was read or written meanwhile, and nothing older.",
 };
 
 /// Data that only the cache holds, bytes.
@@ -55,29 +55,29 @@ pub(crate) const DIRTY: Metric = Metric {
     better: Better::Neither,
     basis: Basis::Level,
     test: Test::Paired,
-    help: "Data that the cache has and the slow device has not.",
+    help: "Data that is in the cache and not yet on the slow device.",
 };
 
-/// Percent of an empty cache that may hold blocks: the machine itself looks at a device that has come up.
+/// The most that an empty cache may hold, percent: the machine itself reads a device that has come up.
 const EMPTY: f64 = 5.0;
 /// Percent of a cache that counts as full.
 const FULL: f64 = 99.0;
-/// Percent of a cache full of junk that must have come in with the junk: all but what an empty one may hold, and a little.
+/// Percent of a cache full of junk that must have come in with the junk: [`FULL`] less what an empty cache may hold, and a little less still.
 const JUNK: f64 = 90.0;
-/// Points by which the share of read hits of a warm cache may change from round to round, percent of itself.
+/// The most by which the share of read hits of a warm cache may change from round to round, percent of that share.
 const STILL: f64 = 2.0;
 
-/// The states of a cache that its speed depends on; an empty one comes about in a way of its own.
+/// Returns the states of a cache that its speed depends on; `empty` is the way to its empty state, which differs between kinds.
 pub(crate) const fn states(empty: StateMethod) -> [State; 3] {
     [
         State {
             name: "empty",
-            about: "The cache holds nothing but what the machine itself read of the device.",
+            about: "The cache holds nothing but what the machine itself read from the device.",
             by: empty,
         },
         State {
             name: "warmed",
-            about: "The cache holds what a load reads, as far as it will: the share of read hits changes no more. Give the load that is measured later (by).",
+            about: "The cache holds as much of what a load reads as it ever will: the share of read hits no longer changes. Give the load that is measured later (by).",
             by: StateMethod::Load {
                 metric: READ_HIT.id,
                 at_least: 1.0,
@@ -86,7 +86,7 @@ pub(crate) const fn states(empty: StateMethod) -> [State; 3] {
         },
         State {
             name: "junk",
-            about: "The cache is full of other data: of what is read of the second half of the volume, unless another range is said (by). It has to be empty before; what is measured later reads elsewhere.",
+            about: "The cache is full of other data: what was read from the second half of the volume, unless another load is given (by). It has to be empty before; what is measured later should read elsewhere.",
             by: StateMethod::Load {
                 metric: USED.id,
                 at_least: FULL,
@@ -96,7 +96,7 @@ pub(crate) const fn states(empty: StateMethod) -> [State; 3] {
     ]
 }
 
-/// Returns what proves a state of the cache at `at`, which does nothing by itself for longer than `period_s` seconds.
+/// Returns the proof of a state of the cache at `at`. A round of warming lasts `period_s` seconds, longer than the cache ever pauses on its own.
 pub(crate) fn proof(at: &Place, state: &str, period_s: u64) -> Proof {
     let criterion = |metric: Metric, must| Criterion {
         layer: at.name.to_owned(),
@@ -111,7 +111,7 @@ pub(crate) fn proof(at: &Place, state: &str, period_s: u64) -> Proof {
             criteria: vec![criterion(READ_HIT, Requirement::StayWithin(STILL))],
             round: Some(Round::Time { seconds: period_s }),
         },
-        // What fills an empty cache is what this load read: the counters see no older block that could be left.
+        // A cache that was empty before holds what this load read; the counters could not tell older blocks that were left in it.
         "junk" => Proof {
             criteria: vec![
                 criterion(USED, Requirement::BeAtLeast(FULL)),

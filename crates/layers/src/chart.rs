@@ -1,4 +1,4 @@
-//! A chart that a kind of layer has of itself.
+//! A chart that a kind of layer defines for its reports.
 
 use units::Unit;
 
@@ -22,7 +22,7 @@ pub struct Chart {
 /// One line of a chart, or one line per field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Series {
-    /// Which of the layer's probes: the part after the layer's name (`stats` of `vdo.stats`).
+    /// The layer's probe, by the part of its id after the layer's name (`stats` of `vdo.stats`).
     pub probe: &'static str,
     /// The field; `*` draws one line for every field of the sample, labelled by its name.
     pub field: &'static str,

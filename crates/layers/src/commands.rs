@@ -1,4 +1,4 @@
-//! The catalogue of what commands are measured by; `CommandFigures::metrics` gives the figures.
+//! The catalogue of metrics of commands; `CommandFigures::metrics` gives the figures.
 
 use units::{Basis, Better, Metric, Test, Unit};
 

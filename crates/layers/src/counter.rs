@@ -1,5 +1,5 @@
-//! Counters of a layer: every number that it tells of itself, under the layer's own name, as a metric. What a counter is (one that grows or a
-//! level, its unit) stands in the folder of the layer.
+//! Counters of a layer: every number that it reports, under the layer's own name for it, as a metric. The layer's folder says whether a number
+//! grows or is a level, and gives its unit.
 
 use results::model::Fields;
 use units::{Metric, Unit};
@@ -23,7 +23,7 @@ macro_rules! counters {
 }
 pub(crate) use counters;
 
-/// The figures that a layer's own tool says first, made from one reading of a probe.
+/// The figures that a layer's own tool prints first, made from one reading of a probe.
 #[derive(Debug, Clone, Copy)]
 pub struct Overview {
     /// The probe, without the layer's name.
@@ -45,12 +45,12 @@ pub struct Column {
     pub of: fn(&Fields) -> Option<f64>,
 }
 
-/// Returns the probe of a counter, and the field that it is in the probe's readings.
+/// Returns the probe of a counter, and the name of its field in the probe's readings.
 pub fn place_of(counter: &Metric) -> (&'static str, &'static str) {
     counter.id.split_once('.').unwrap_or(("", counter.id))
 }
 
-/// Growth of a counter; `None` where it fell, which it does when it begins anew.
+/// Growth of a counter; `None` where it fell, as it does when it is reset.
 pub(crate) fn grew(ends: &Endpoints, field: &str) -> Option<f64> {
     ends.growth(field).filter(|growth| *growth >= 0.0)
 }

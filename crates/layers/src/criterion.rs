@@ -2,7 +2,7 @@
 
 use results::model::{Criterion, CriterionResult, Requirement};
 
-/// The layer or device that it is about, as people call it: `device.data` is `data`.
+/// Returns the layer or device that it is about, as people call it: `data` for `device.data`.
 fn subject(criterion: &Criterion) -> &str {
     let layer = criterion.layer.trim_start_matches('{').trim_end_matches('}');
     layer.trim_start_matches("device.")

@@ -1,4 +1,4 @@
-//! Device-mapper nodes made from table lines, by dmsetup: what layers stand on that go without lvm.
+//! Device-mapper nodes made from table lines by dmsetup, for layers that do not use lvm.
 
 mod twin;
 
@@ -22,11 +22,11 @@ pub(crate) fn create(about: &str, node: &str, table: &str) -> Step {
     Step { undo, ..step(about, &["create", node, "--table", table]) }
 }
 
-/// Steps that give a running node another table. Whoever uses it waits meanwhile.
+/// Steps that give a running node another table. I/O to it waits meanwhile.
 pub(crate) fn reload(about: &str, node: &str, table: &str) -> Vec<Step> {
     vec![
         step(about, &["reload", node, "--table", table]),
-        step("hold the I/O back that comes meanwhile", &["suspend", node]),
+        step("hold back new I/O meanwhile", &["suspend", node]),
         step("let the new table take effect", &["resume", node]),
     ]
 }
@@ -41,7 +41,7 @@ pub(crate) fn linear(start: u64, sectors: u64, device: &str) -> String {
     format!("{start} {sectors} linear {device} 0")
 }
 
-/// A line of a table that fails every request to `sectors`, as a device does that is gone.
+/// A line of a table that fails every request to `sectors`, as a missing device does.
 pub(crate) fn error(sectors: u64) -> String {
     format!("0 {sectors} error")
 }

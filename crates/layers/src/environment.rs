@@ -1,5 +1,5 @@
-//! Settings of the kernel around a stack, as data: what each is called in an experiment, where it is on a machine, what it takes.
-//! A setting is of the whole machine, or of the queue of one device.
+//! Settings of the kernel around a stack, as data: the name of each in an experiment, its place on a machine, its values.
+//! A setting belongs to the whole machine, or to the queue of one device.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ mod setting;
 pub use list::SETTINGS;
 pub use setting::{EnvironmentSetting, SettingPlace, SettingValues};
 
-/// The part of an experiment, and of names of facts, that settings of the whole machine are in.
+/// The table of an experiment for settings of the whole machine, and the part that stands for them in names of facts.
 pub const ENVIRONMENT: &str = "environment";
 
 /// A value that an experiment asks for.
@@ -17,7 +17,7 @@ pub const ENVIRONMENT: &str = "environment";
 pub struct AskedSetting {
     /// Name of the setting.
     pub setting: String,
-    /// Role of the device that it is of; `None`: it is of the whole machine.
+    /// Role of the device that it belongs to; `None`: it belongs to the whole machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
     /// The value.

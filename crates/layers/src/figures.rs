@@ -14,14 +14,14 @@ pub const STAGE_START: &str = "stage_start";
 pub const STAGE_END: &str = "stage_end";
 /// Mark of the samples taken when the stack has come to rest after a stage that asks for it.
 pub const STAGE_SETTLED: &str = "stage_settled";
-/// Mark of the samples taken when the load of a stage begins with its ramp; without one it is [`LOAD_START`].
+/// Mark of the samples taken when the ramp of a stage's load begins; a load without a ramp has only [`LOAD_START`].
 pub const RAMP_START: &str = "ramp_start";
-/// Mark of the samples taken when the load of a stage begins, or with a ramp when its first interval is over.
+/// Mark of the samples taken when the load of a stage begins; with a ramp, when its first interval is over.
 pub const LOAD_START: &str = "load_start";
 /// Mark of the samples taken when the load of a stage is over.
 pub const LOAD_END: &str = "load_end";
-/// The shortest time that a rate or a share is told of, seconds. CPU time moves by ticks of 10 ms on each processor: over one of them it may
-/// look like twice the processors that there are, over this time like a twentieth more.
+/// The shortest time over which a rate or a share is reported, seconds. CPU time advances in ticks of 10 ms on each processor: over a single tick
+/// it may look like twice as many processors as there are, over this time like a twentieth more.
 pub const SHORTEST_S: f64 = 0.2;
 
 /// Tells whether figures begin at this mark.
@@ -32,7 +32,7 @@ pub fn begins_figures(mark: &str) -> bool {
 /// Mark of the samples taken before and after each round of a fill.
 pub const ROUND_END: &str = "round_end";
 
-/// A field of a layer's source of which a figure needs the course between marks too.
+/// A field of a layer's source for which a figure needs the values between marks, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Followed {
     /// The source, without the layer's name (`stats` of `vdo.stats`).
@@ -48,9 +48,9 @@ pub struct FigureFacts<'a> {
     pub layer: &'a str,
     /// The window between whose ends the figures are taken.
     pub window: &'a Window<'a>,
-    /// Content that was written meanwhile; `None` when nobody measured it.
+    /// Content that was written meanwhile; `None` when it was not measured.
     pub achieved: Option<&'a AchievedContent>,
-    /// I/Os that loads completed meanwhile, flushes left out where there was anything else; `None` when nobody counts them.
+    /// I/Os that loads completed meanwhile, without flushes unless there was nothing else; `None` when they are not counted.
     pub ios: Option<u64>,
 }
 
@@ -65,13 +65,13 @@ impl FigureFacts<'_> {
         self.window.seconds(&format!("{}.{what}", self.layer))
     }
 
-    /// [`Window::seconds_until`] of a field that the layer's kind says it follows.
+    /// Returns [`Window::seconds_until`] of a field that the layer's kind follows.
     pub fn seconds_until(&self, of: &Followed, share: f64) -> Option<f64> {
         self.window.seconds_until(&format!("{}.{}", self.layer, of.what), of.field, share)
     }
 }
 
-/// A stretch of a cell: what every source said at its start and at its end.
+/// A period of a cell: the readings of every source at its start and at its end.
 #[derive(Debug, Clone, Default)]
 pub struct Window<'a> {
     before: BTreeMap<&'a str, &'a SampleRow>,
@@ -81,18 +81,18 @@ pub struct Window<'a> {
 }
 
 impl<'a> Window<'a> {
-    /// From the end of allocation to the last time that the stack had settled.
+    /// Creates the window from the end of allocation to the last time that the stack had settled.
     pub fn of_cell(samples: &'a [SampleRow]) -> Self {
         Self::between(samples, |row| marked(row, ALLOCATED), |row| marked(row, SETTLED))
     }
 
-    /// A stage that ran from `start_ns` to `end_ns`; to where the stack had come to rest after it, before `next_ns`, where that
-    /// was waited for.
+    /// Creates the window of a stage that ran from `start_ns` to `end_ns`. It ends where the stack had come to rest after the stage, before
+    /// `next_ns`, if the stage waited for that.
     pub fn of_stage(samples: &'a [SampleRow], start_ns: u64, end_ns: u64, next_ns: u64) -> Self {
         Self { samples, ..Self::of_stage_rows(samples, start_ns, end_ns, next_ns) }
     }
 
-    /// As [`Self::of_stage`], of rows that stand among others: it has both ends, and nothing between them.
+    /// Creates the same window as [`Self::of_stage`] from any rows that include those at its ends: it knows nothing of the time between them.
     pub fn of_stage_rows(
         rows: impl IntoIterator<Item = &'a SampleRow>,
         start_ns: u64,
@@ -106,8 +106,8 @@ impl<'a> Window<'a> {
         )
     }
 
-    /// The load of a stage that ran from `start_ns` to `end_ns`; the stage itself where it has none, is read over less than
-    /// [`SHORTEST_S`], or is of an earlier version. Neither what is prepared for it nor the wait for rest after it is in it.
+    /// Creates the window of the load of a stage that ran from `start_ns` to `end_ns`, without the preparation before the load and the wait for rest
+    /// after it. The window covers the stage where there is no load, it was read over less than [`SHORTEST_S`], or the result is of an old version.
     pub fn of_load(samples: &'a [SampleRow], start_ns: u64, end_ns: u64) -> Self {
         let within =
             |row: &SampleRow, mark| marked(row, mark) && (start_ns..=end_ns).contains(&row.at_ns);
@@ -124,8 +124,8 @@ impl<'a> Window<'a> {
         stage
     }
 
-    /// From where the load of a stage begins, its ramp with it, to where [`Self::of_stage`] ends: the stretch of all I/Os that are counted, and of
-    /// what was put off. As [`Self::of_load`] where a stage has none, is read over too short a time, or is of an earlier version.
+    /// Creates the window from the start of a stage's load, its ramp included, to the end of [`Self::of_stage`]: it covers all I/Os that are counted,
+    /// and deferred work. It begins with the stage where there is no load, the time is below [`SHORTEST_S`], or the result is of an old version.
     pub fn of_work(samples: &'a [SampleRow], start_ns: u64, end_ns: u64, next_ns: u64) -> Self {
         let mut stage = Self::of_stage(samples, start_ns, end_ns, next_ns);
         let begins = |row: &SampleRow| {
@@ -140,7 +140,7 @@ impl<'a> Window<'a> {
         stage
     }
 
-    /// From the end of allocation to the end of that stage.
+    /// Creates the window from the end of allocation to the end of a stage.
     pub fn until_stage(samples: &'a [SampleRow], start_ns: u64, end_ns: u64, next_ns: u64) -> Self {
         Self::between(
             samples,
@@ -149,8 +149,8 @@ impl<'a> Window<'a> {
         )
     }
 
-    /// From the start of the last stage that began to the end of its last round; with `of_cell` from the end of allocation, where that was
-    /// earlier.
+    /// Creates the window from the start of the last stage that began to the end of its last round; with `of_cell` it starts at the end of
+    /// allocation instead, where that was sampled.
     pub fn of_round(samples: &'a [SampleRow], of_cell: bool) -> Self {
         let mut window = Self { samples, ..Self::default() };
         for row in samples.iter().filter(|row| row.error.is_none()) {
@@ -168,7 +168,7 @@ impl<'a> Window<'a> {
         window
     }
 
-    /// From the last round that had ended at `since_ns` to the last one of all, of the last stage that began.
+    /// Creates the window from the end of the last round that had ended by `since_ns` to the end of the last round, within the last stage that began.
     pub fn since_round(samples: &'a [SampleRow], since_ns: u64) -> Self {
         let mut window = Self { samples, ..Self::default() };
         for row in samples.iter().filter(|row| row.error.is_none()) {
@@ -185,14 +185,14 @@ impl<'a> Window<'a> {
         window
     }
 
-    /// From one row of each source to another.
+    /// Creates the window from one row of each source to another.
     pub fn of_rows(before: &[&'a SampleRow], after: &[&'a SampleRow]) -> Self {
         let by_source =
             |rows: &[&'a SampleRow]| rows.iter().map(|row| (&*row.source, *row)).collect();
         Self { before: by_source(before), after: by_source(after), samples: &[] }
     }
 
-    /// For each source the first row that begins it and the last one that ends it.
+    /// Creates the window from the first row that `begins` it to the last row that `ends` it, for each source.
     fn between(
         samples: &'a [SampleRow],
         begins: impl Fn(&SampleRow) -> bool,
@@ -224,8 +224,8 @@ impl<'a> Window<'a> {
         Some(after.at_ns.checked_sub(before.at_ns)? as f64 / 1e9)
     }
 
-    /// Seconds from the first reading of a source until `field` had this share of what it grew up to the last one; between two
-    /// readings it is taken to grow evenly. `None` where it did not grow.
+    /// Returns the seconds from the first reading of a source until `field` had made this share of its whole growth; between two readings it is
+    /// taken to grow evenly. `None` where it did not grow.
     pub fn seconds_until(&self, source: &str, field: &str, share: f64) -> Option<f64> {
         let (before, after) = (self.before.get(source)?, self.after.get(source)?);
         let value = |row: &SampleRow| row.fields.get(field).copied().flatten();
@@ -251,7 +251,7 @@ impl<'a> Window<'a> {
         None
     }
 
-    /// Returns what a source said at both ends; `None` when one is missing or could not be read.
+    /// Returns the readings of a source at both ends; `None` when one is missing or could not be read.
     pub fn ends(&self, source: &str) -> Option<Endpoints<'a>> {
         let (before, after) = (self.before.get(source)?, self.after.get(source)?);
         (after.at_ns >= before.at_ns)
@@ -287,7 +287,7 @@ impl Endpoints<'_> {
         Some(self.end(field)? - self.before.get(field).copied().flatten()?)
     }
 
-    /// Returns what a field was in the end.
+    /// Returns the value of a field at the end.
     pub fn end(&self, field: &str) -> Option<f64> {
         self.after.get(field).copied().flatten()
     }

@@ -1,4 +1,4 @@
-//! One setting of a layer or of an action: its default and its range are values, and their words follow from these.
+//! One setting of a layer or of an action: its default and its range are stored as values, and described in words made from them.
 
 use units::Bytes;
 
@@ -7,35 +7,35 @@ use units::Bytes;
 pub struct Key {
     /// Its name in the experiment.
     pub name: &'static str,
-    /// Its allowed values, and the one that it has where it is not written.
+    /// Its allowed values, and its default.
     pub values: Values,
     /// Explanation of the setting.
     pub help: &'static str,
 }
 
-/// The values of a setting, and the one that it has where it is not written.
+/// The values of a setting, and its default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Values {
     /// On or off.
     Switch(bool),
-    /// A whole number: the usual one, the least and the most, and words before this range and after it.
+    /// A whole number: the default, the least and the most, and the words before and after this range.
     Number(u32, (u32, u32), [&'static str; 2]),
-    /// One of some numbers: the usual one, and all.
+    /// One of some numbers: the default, and all of them.
     Choice(u32, &'static [u32]),
-    /// One of some words, of which the first is the usual one.
+    /// One of some words; the first is the default.
     OneOf(&'static [&'static str]),
-    /// A size: the usual one in bytes, which sizes, and one of them as it is written in TOML.
+    /// A size: the default in bytes, the allowed sizes in words, and an example in TOML.
     Size(u64, [&'static str; 2]),
-    /// Values of which only words can tell: the usual one, which values, and one of them as it is written in TOML.
+    /// Values that only words can describe: the default, the allowed values, and an example in TOML.
     Told([&'static str; 3]),
 }
 
-/// Returns whole numbers of a range, of which `usual` is the usual one.
+/// Returns the whole numbers of a range, with `usual` as the default.
 pub(crate) const fn whole(usual: u32, range: (u32, u32)) -> Values {
     Values::Number(usual, range, ["a whole number", ""])
 }
 
-/// Makes settings: of each its name, its values and its explanation, or a key that stands elsewhere.
+/// Makes a list of settings, each given by its name, values and explanation, or as a key that is defined elsewhere.
 macro_rules! keys {
     (@one $key:expr) => { $key };
     (@one $name:expr, $values:expr, $help:expr) => {
@@ -60,7 +60,7 @@ impl Key {
         }
     }
 
-    /// Returns its value when it is not written; words when it follows from something else.
+    /// Returns its default; a description of it where it depends on something else.
     pub fn default(&self) -> String {
         match self.values {
             Values::Switch(on) => on_off(on),
@@ -86,7 +86,7 @@ impl Key {
         }
     }
 
-    /// Returns a value that it may have, as it is written in TOML.
+    /// Returns an example of a value, as it is written in TOML.
     pub fn example(&self) -> String {
         match self.values {
             Values::Switch(on) => (!on).to_string(),

@@ -14,7 +14,7 @@ use crate::rule::{LayerRule, StandingRule};
 use crate::standing::Standing;
 use crate::{Key, Layer, ParseError, Parsed, Place, SettingError, Twin};
 
-/// The figure that says what a layer is for.
+/// The figure that measures the purpose of a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Headline {
     /// Its id (`saving_percent`).
@@ -39,31 +39,31 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// Facts about a layer that has no threads of its own, or none of which there could be more.
+    /// Facts about a layer that has no threads of its own, or none whose number could be raised.
     pub const NONE: Self = Self { single: &[], marks: None, does: &[] };
 
-    /// The work of the thread called `name`; `None` where nobody told it.
+    /// The work of the thread called `name`; `None` where it is not known.
     pub fn does(&self, name: &str) -> Option<&'static str> {
         let kind = name.trim_end_matches(|c: char| c.is_ascii_digit());
         self.does.iter().find(|(known, _)| *known == kind).map(|(_, does)| *does)
     }
 
-    /// A thread with its work first: `looks for duplicates (hashQ0)`; `None` where nobody told it.
+    /// A thread with its work first: `looks for duplicates (hashQ0)`; `None` where its work is not known.
     pub fn with_work(&self, name: &str) -> Option<String> {
         self.does(name).map(|does| format!("{does} ({name})"))
     }
 }
 
-/// A part of what is counted of all, that a layer counts by itself: of the reads of a disk those that it needs for its own work.
+/// A part of a total that a layer counts separately: of all reads of a disk, for example, those that the layer makes for its own work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
     /// The metric of the whole: of the devices below the layer, or of the load.
     pub of: &'static str,
     /// The metrics of the layer that are the part, added up.
     pub metrics: &'static [&'static str],
-    /// The metric of the whole that the part is measured by: requests may have been merged, so bytes of a device.
+    /// The metric of the whole that the part is compared with: for a device its bytes, since requests may have been merged.
     pub within: &'static str,
-    /// What one of the part is of that, in its unit.
+    /// Amount that one counted thing contributes to `within`, in the unit of `within`.
     pub each: u64,
     /// The part in plain words: `VDO comparing duplicates with what it has stored`.
     pub words: &'static str,
@@ -74,7 +74,7 @@ pub struct Share {
 /// Reads the settings of a layer from a table that holds nothing else.
 pub type ParseSettings = fn(&toml::Table) -> Result<Box<dyn Layer>, SettingError>;
 
-/// One kind of layer: an entry of the registry. A new one says what it has, and takes the rest from [`Kind::new`].
+/// One kind of layer: an entry of the registry. A new kind sets what it has, and takes the rest from [`Kind::new`].
 #[derive(Clone, Copy)]
 pub struct Kind {
     /// The word in an experiment's `layer = ...`.
@@ -101,31 +101,31 @@ pub struct Kind {
     /// Tells whether its device refuses I/O that may not wait (`RWF_NOWAIT`), so that io_uring hands each I/O to a worker thread of the
     /// kernel: targets of device-mapper without `DM_TARGET_NOWAIT`.
     pub refuses_nowait: bool,
-    /// Tells whether it answers reads of places that nothing has written by itself, without its device: what is not mapped reads as zeros.
+    /// Tells whether it answers reads of unwritten places without reading its device: what is not mapped reads as zeros.
     pub answers_for_holes: bool,
-    /// Tells whether all devices under it must have logical blocks of one size: lvm joins no others.
+    /// Tells whether all devices under it must have logical blocks of one size: lvm does not join devices that differ in it.
     pub one_block_size: bool,
-    /// Tells whether it stores duplicates once and compressed blocks together, so that warnings of content about that are for it.
+    /// Tells whether it stores duplicates once and compressed blocks together, so that warnings about duplicates and packing of content are for it.
     pub reduces: bool,
     /// Tells whether what stands on it gets a directory, not a block device.
     pub offers_files: bool,
     /// Facts about its kernel threads.
     pub threads: Threads,
-    /// Parts of what devices and CPUs did that it counts by itself, by which a page says why.
+    /// Parts of the work of devices and CPUs that it counts separately; pages explain differences by them.
     pub shares: &'static [Share],
-    /// The figure that says what the layer is for: it stands in the sentence and on the cards.
+    /// The figure that measures the layer's purpose: pages show it in their first sentence and on their cards.
     pub headline: Option<Headline>,
     /// Its figures, described.
     pub metrics: &'static [Metric],
     /// Things of it that can be filled, each with the metric that says how full it is.
     pub fills: &'static [FillLevel],
-    /// Figures that tell how a cache goes on, where it is one.
+    /// Figures that tell the condition of the cache, where it is one.
     pub cache: Option<CacheFigures>,
     /// States that it can be brought to: `do = "state"`.
     pub states: &'static [State],
     /// Actions that it can do while it stands, beside changing settings.
     pub actions: &'static [ActionKind],
-    /// The effect that a change of its settings while it stands has on a part that is not always there.
+    /// The optional part that a change of its settings while it stands needs or affects.
     pub change: Option<PartEffect>,
     /// Charts that a report draws of its samples.
     pub charts: &'static [Chart],
@@ -137,22 +137,22 @@ pub struct Kind {
     pub figures: fn(&FigureFacts) -> LayerFigures,
     /// Every number that its probes read of it, in groups, under the layer's own names: `PROBE.FIELD`.
     pub counters: &'static [&'static [Metric]],
-    /// Growth of such a number that grows, by its field; `None` where it began anew meanwhile.
+    /// Growth of a number that only grows, by its field; `None` where it was reset meanwhile.
     pub counting: fn(&Endpoints, &str) -> Option<f64>,
-    /// The figures that its own tool says first of it, from one reading.
+    /// The figures that its own tool prints first, made from one reading.
     pub overview: Option<Overview>,
     /// Fields that its figures follow between marks; of all others only what is read at marks stays in memory.
     pub followed: &'static [Followed],
     /// The doctor's rules about it.
     pub rules: &'static [LayerRule],
-    /// The forms in which it stands on a machine, and what is read of them there.
+    /// The forms in which it exists on a machine, and what is read of them there.
     pub standing: &'static [Standing],
     /// The doctor's rules about it that need no run.
     pub standing_rules: &'static [StandingRule],
-    /// The rules that look at what its counters did while it was watched: of those above, and others.
+    /// The rules about the growth of its counters while it is watched; most of them are among `standing_rules` too.
     pub watch_rules: &'static [StandingRule],
-    /// Commands that bring a volume which the reader has made himself to other settings; none where there are none, or where it has to be
-    /// made anew.
+    /// Commands that change these settings of a volume that the reader made himself; empty where there are no such commands, or where the volume
+    /// has to be made anew.
     pub commands: fn(&BTreeMap<String, String>, &[Changed]) -> Vec<String>,
 }
 
@@ -160,12 +160,12 @@ pub struct Kind {
 pub type Changed<'a> = (&'a str, &'a str);
 
 impl Kind {
-    /// The action that brings a part back which another one took away.
+    /// The action that brings back a part that another action took away.
     pub fn brings(&self, part: &str) -> Option<&'static ActionKind> {
         self.actions.iter().find(|a| matches!(a.part, Some(PartEffect::Brings(own)) if own == part))
     }
 
-    /// A kind on one block device that has nothing of its own but a name, a sentence about it, its manual page and its settings.
+    /// Creates a kind on one block device that has nothing of its own but a name, a sentence about it, its manual page and its settings.
     pub const fn new(
         name: &'static str,
         about: &'static str,
@@ -223,7 +223,7 @@ impl Kind {
         self.counters().find(|counter| counter.id == id)
     }
 
-    /// A counter of the layer called `layer` over a window: how much one that grows grew, or what a level was in the end.
+    /// The value of a counter of the layer called `layer` over a window: its growth, or for a level its value at the end.
     pub fn counted(&self, counter: &Metric, layer: &str, window: &Window) -> Option<f64> {
         let (probe, field) = place_of(counter);
         let ends = window.ends(&format!("{layer}.{probe}"))?;
@@ -303,7 +303,7 @@ pub struct Absence {
     pub program: &'static str,
     /// Words of absence in its standard error.
     pub gone: &'static [&'static str],
-    /// Words by which it says that it cannot even look: where they stand, words of absence do not count.
+    /// Words by which it says that it could not even look: in a message with them, words of absence do not count.
     pub held: &'static [&'static str],
 }
 
@@ -314,7 +314,7 @@ pub struct CacheFigures {
     pub hits: &'static str,
     /// Share of it that holds blocks.
     pub used: &'static str,
-    /// What came in or went out.
+    /// Metrics of what came in or went out.
     pub moves: &'static [&'static str],
 }
 
@@ -343,7 +343,7 @@ pub struct State {
 /// A way to bring a layer to a state.
 #[derive(Debug, Clone, Copy)]
 pub enum StateMethod {
-    /// Nothing: it is there, or it is not.
+    /// Nothing: the layer is in the state already, or it is not.
     Nothing,
     /// The writes of the stage `allocate`.
     Allocate,
@@ -357,7 +357,7 @@ pub enum StateMethod {
         metric: &'static str,
         /// The value.
         at_least: f64,
-        /// The load of a round, unless the experiment says another: keys of a load, as TOML.
+        /// The load of a round, unless the experiment gives another: keys of a load, as TOML.
         load: &'static str,
     },
 }
@@ -373,13 +373,13 @@ pub struct ActionKind {
     pub keys: &'static [Key],
     /// Tells whether nothing may stand on the layer meanwhile.
     pub alone: bool,
-    /// It may lose writes that were not flushed before.
+    /// Tells whether it may lose writes that were not flushed before.
     pub loses: bool,
-    /// Its effect on a part of the layer that is not always there.
+    /// Its effect on an optional part of the layer.
     pub part: Option<PartEffect>,
 }
 
-/// The effect of an action on a part of a layer, with the name of the part. All parts are there when the layer has been raised.
+/// The effect of an action on an optional part of a layer, with the name of the part. All parts are there when the layer has been raised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PartEffect {
     /// It is for a layer that has the part.
@@ -408,7 +408,7 @@ pub struct LayerNeeds {
     pub packages: &'static [&'static str],
     /// Kernel modules.
     pub modules: &'static [&'static str],
-    /// Kernel modules that make it faster on processors that can; a guest loads those that its processor takes.
+    /// Kernel modules with faster code for certain processors; a guest loads those that suit its processor.
     pub faster: &'static [&'static str],
     /// Programs.
     pub tools: &'static [&'static str],

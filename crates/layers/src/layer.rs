@@ -1,4 +1,4 @@
-//! A layer with its settings read: what it would do at a place in a stack.
+//! A layer with its settings read, and what it plans for a place in a stack.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +15,11 @@ pub trait Layer: Send + Sync {
     /// Every setting as text, defaults included.
     fn settings(&self) -> BTreeMap<String, String>;
 
-    /// Returns what raises it at `at`, and what it is then; the error names the setting that cannot work there, its value and the
+    /// Plans how to raise it at `at`, and what it offers then; the error names the setting that cannot work there, its value and the
     /// remedy.
     fn raise(&self, at: &Place) -> Result<RaisePlan, SettingError>;
 
-    /// Returns what brings the layer that runs at `at` to the value that its setting `key` has here, without taking it down; `None`
+    /// Returns steps that change the layer that runs at `at` to the value that setting `key` has in `self`, without taking it down; `None`
     /// when the setting cannot change while it runs.
     fn change(&self, _at: &Place, _key: &str) -> Option<Vec<Step>> {
         None
@@ -30,56 +30,56 @@ pub trait Layer: Send + Sync {
         &[]
     }
 
-    /// Returns what an action that its kind declares ([`crate::Kind::actions`]) takes on the layer that stands at `at`. Settings of the action
-    /// that are settings of the layer too have their new values here already. The error names the one that cannot work.
+    /// Plans an action that its kind declares ([`crate::Kind::actions`]) on the layer at `at`. Settings of the action that are also settings of
+    /// the layer have their new values in `self` already. The error names the setting that cannot work.
     fn act(&self, _at: &Place, asked: &Asked) -> Result<ActionPlan, SettingError> {
-        let message = format!("the layer does nothing called '{}'", asked.action);
+        let message = format!("the layer has no action '{}'", asked.action);
         Err(SettingError::new("action", message, "fathom layers NAME shows what it can do"))
     }
 
-    /// Returns what takes the layer down that stands at `at`, and brings up what is there then; `None` for one that does not say how: a
+    /// Returns steps that take down the layer at `at`, and bring it up again from what is stored; `None` for a layer without such steps: a
     /// stack with it can neither be restarted nor rebooted.
     fn restart(&self, _at: &Place) -> Option<Restart> {
         None
     }
 
-    /// Returns what proves that the layer at `at` is in a state that its kind declares ([`crate::Kind::states`]).
+    /// Returns the criteria that prove that the layer at `at` is in a state that its kind declares ([`crate::Kind::states`]).
     fn proof(&self, _at: &Place, _state: &str) -> Proof {
         Proof::default()
     }
 
-    /// Tells whether a load can bring the layer at `at` to a state at all: the one that its kind declares (`usual`), or one that the experiment
-    /// says. The error names the setting that stands in the way.
+    /// Checks whether a load can bring the layer at `at` to a state at all: the load that its kind declares (`usual`), or one that the experiment
+    /// gives. The error names the setting that prevents it.
     fn reachable(&self, _at: &Place, _state: &str, _usual: bool) -> Result<(), SettingError> {
         Ok(())
     }
 
-    /// Returns how much of its origin the layer at `at` can hold at once, and in what chunks; `None` for one that is no cache of what is read.
+    /// Returns how much of its origin the layer at `at` can hold at once, and in what chunks; `None` for a layer that is no read cache.
     fn holds(&self, _at: &Place) -> Option<CacheRoom> {
         None
     }
 
-    /// Its own simulated twin at `at`; `None` for one that answers with what was recorded ([`crate::Kind::recorded`]).
+    /// Its own simulated twin at `at`; `None` for a layer whose twin answers with recorded output ([`crate::Kind::recorded`]).
     fn twin(&self, _at: &Place) -> Option<Box<dyn Twin>> {
         None
     }
 }
 
-/// The room of a cache for what is read.
+/// The capacity of a read cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheRoom {
     /// The input that is cached.
     pub origin: &'static str,
     /// Bytes that it can hold.
     pub bytes: u64,
-    /// Bytes that come in at once.
+    /// Size of a chunk, which is brought in as a whole, bytes.
     pub chunk_bytes: u64,
-    /// The fewest bytes that could come in at once, by its setting `chunk_size`; `None` where nothing sets it.
+    /// The smallest size that its setting `chunk_size` allows, bytes; `None` where it has no such setting.
     pub finest_bytes: Option<u64>,
 }
 
-/// Steps that take a layer down, and those that bring up what is there then, on this machine or another one with the same devices. All
-/// that is stored stays. What undoes the raising is owed since then, so that these steps have no undo of their own.
+/// Steps that take a layer down, and steps that bring it up again from what is stored, on this machine or another one with the same devices.
+/// Stored data stays. The undo of the raising is still due afterwards, so that these steps have no undo of their own.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Restart {
     /// Steps that take it down.
@@ -90,7 +90,7 @@ pub struct Restart {
     pub renews: Option<&'static str>,
 }
 
-/// An action that is asked of a layer that stands.
+/// An action that is requested of a layer that is up.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked<'a> {
     /// Its name.
@@ -110,7 +110,7 @@ pub struct Proof {
     pub round: Option<Round>,
 }
 
-/// The end of a round in which a layer is looked at.
+/// The condition that ends a round, after which a layer is read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Round {
@@ -118,12 +118,12 @@ pub enum Round {
     Growth {
         /// Id of the metric.
         metric: String,
-        /// By how much.
+        /// The amount of growth.
         by: f64,
     },
     /// So much time.
     Time {
-        /// How much.
+        /// Length of the round, seconds.
         seconds: u64,
     },
 }
@@ -202,19 +202,19 @@ pub struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    /// Path and size in bytes of the block device under the layer by the name of the input; an empty device where there is none,
+    /// Returns path and size in bytes of the block device at this input of the layer; an empty path and 0 where there is none,
     /// which the experiment has refused before.
     pub fn block(&self, input: &str) -> (&'a str, u64) {
         self.inputs.get(input).map_or(("", 0), |offer| (offer.path(), offer.bytes()))
     }
 
-    /// Its name in the names of what it makes on the machine: `fathom_<tag>_<layer>`. No two layers share one: a name consists of
-    /// letters, digits, `_`, `.` and `-`, and for the hyphen, which parts the names of LVM, stands `+`, which no layer has.
+    /// Returns the name of the layer in objects that it makes on the machine: `fathom_<tag>_<layer>`. No two layers share it: layer names consist of
+    /// letters, digits, `_`, `.` and `-`; the hyphen, which separates names in LVM, becomes `+`, which no layer name has.
     pub fn tagged(&self) -> String {
         format!("fathom_{}_{}", self.run_tag, self.name.replace('-', "+"))
     }
 
-    /// Sixteen bytes that no other layer of any run has: the run's tag, and what follows from the layer's name. A UUID of version 8.
+    /// Returns a UUID (version 8) that no other layer of any run has, made from the run's tag and the layer's name.
     pub fn uuid(&self) -> [u8; 16] {
         let named = Seed(0).derive(self.run_tag).derive(self.name).0;
         let tag = u32::from_str_radix(self.run_tag, 16).unwrap_or(named as u32);
@@ -227,7 +227,7 @@ impl<'a> Place<'a> {
         uuid
     }
 
-    /// The same as people and tools write it.
+    /// Returns the same UUID as text.
     pub fn uuid_text(&self) -> String {
         let hex: String = self.uuid().iter().map(|byte| format!("{byte:02x}")).collect();
         [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
@@ -239,7 +239,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Tells whether a name, a path or a UUID is one that the run with this tag gave: [`Place::tagged`] or [`Place::uuid`] of one of its layers.
+/// Tells whether the run with this tag gave a name, a path or a UUID: [`Place::tagged`] or [`Place::uuid`] of one of its layers.
 pub fn is_of_run(text: &str, run_tag: &str) -> bool {
     text.contains(&format!("fathom_{run_tag}")) || text.contains(&format!("{run_tag}-666d-8072-"))
 }
@@ -260,17 +260,17 @@ pub struct RaisePlan {
     pub probes: Vec<Probe>,
     /// Waits until it is ready to be measured.
     pub ready: Vec<Step>,
-    /// Flush and waits until its figures mean what they say.
+    /// Flush and waits until its figures are final.
     pub settle: Vec<Step>,
     /// The writes of an `allocate` stage; `None` when the layer allocates nothing on first write.
     pub allocate: Option<Allocate>,
     /// Estimate of the kernel memory it takes, bytes.
     pub memory_bytes: u64,
-    /// Figures of it that formulas give.
+    /// Figures of it that are computed by formulas.
     pub computed: Vec<Computed>,
 }
 
-/// Writes that make a layer allocate all it allocates on first write.
+/// Writes that make a layer allocate everything that it allocates on first write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Allocate {
     /// Distance from the start of one write to the start of the next, bytes.
@@ -279,7 +279,7 @@ pub struct Allocate {
     pub last_block: bool,
     /// Size of each write, bytes.
     pub block_bytes: u64,
-    /// Why the layer has no room for all of that.
+    /// The reason why the layer has no room for these writes, if it has none.
     pub refused: Option<SettingError>,
 }
 

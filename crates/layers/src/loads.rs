@@ -1,4 +1,4 @@
-//! The catalogue of what loads are measured by.
+//! The catalogue of metrics of loads.
 
 use units::{Basis, Better, Metric, Test, Unit};
 
@@ -10,14 +10,14 @@ const fn latency(id: &'static str, name: &'static str, test: Test, help: &'stati
 /// The CPU time of everything per I/O.
 pub const MACHINE_CPU_PER_IO: &str = "machine_cpu_per_io_us";
 
-/// Metrics that depend on how much work a compressor has with the data.
+/// Metrics that depend on how hard the data is to compress.
 pub const COSTS: &[&str] =
     &[MACHINE_CPU_PER_IO, CPU_PER_IO, "vdo_cpu_s", "vdo_cpu_per_io_us", "cpu_thread_percent"];
 
 /// The CPU time of the load alone per I/O.
 const CPU_PER_IO: &str = "cpu_per_io_us";
 
-/// The distance of a load's slowest job from its fastest.
+/// The rate of a load's slowest job as a share of its fastest job's.
 pub const SLOWEST_JOB: &str = "slowest_job_percent";
 
 /// Metrics of one operation of a load.
@@ -44,7 +44,7 @@ pub(crate) static METRICS: &[Metric] = &[
         "latency_mean_ns",
         "mean latency",
         Test::Paired,
-        "Mean time from submission to completion. At a fixed depth it is depth divided by IOPS, and says no more.",
+        "Mean time from submission to completion. At a fixed depth it is depth divided by IOPS, and adds nothing to it.",
     ),
     latency(
         "latency_min_ns",
@@ -78,7 +78,7 @@ pub(crate) static METRICS: &[Metric] = &[
         better: Better::Higher,
         basis: Basis::Counter,
         test: Test::Paired,
-        help: "Half of the I/Os were no faster: each one's length over its latency. With several in flight the throughput is a multiple of it.",
+        help: "The median over all I/Os of length divided by latency. With several in flight the throughput is a multiple of it.",
     },
     Metric {
         id: "errors",
@@ -87,7 +87,7 @@ pub(crate) static METRICS: &[Metric] = &[
         better: Better::Lower,
         basis: Basis::Counter,
         test: Test::Occurrence,
-        help: "I/Os that failed or moved fewer bytes than asked. The same only where no run of either side has any.",
+        help: "I/Os that failed or moved fewer bytes than asked. Two variants count as the same only if no run of either has any.",
     },
     Metric {
         id: SLOWEST_JOB,
@@ -96,7 +96,7 @@ pub(crate) static METRICS: &[Metric] = &[
         better: Better::Higher,
         basis: Basis::Counter,
         test: Test::Ranked,
-        help: "I/Os per second of the slowest job, of those of the fastest, each while it was at work: 100 % where all did the same, 0 % where one did nothing. There is none of a single job.",
+        help: "I/Os per second of the slowest job as a share of the fastest job's, each over the time that it worked: 100 % where all were equally fast, 0 % where one did nothing. A load of one job has no such figure.",
     },
     Metric {
         id: MACHINE_CPU_PER_IO,
@@ -105,7 +105,7 @@ pub(crate) static METRICS: &[Metric] = &[
         better: Better::Lower,
         basis: Basis::Counter,
         test: Test::Paired,
-        help: "CPU time of the whole machine per completed I/O (flushes are no I/Os of their own here: what they cost is in that of the others): the load, the layers' threads and the rest of the kernel. All time of all CPUs but what they were idle, from the begin of the load, its ramp and the I/Os of it counted, until the stack had come to rest; what the load was prepared by is left out.",
+        help: "CPU time of the whole machine per completed I/O: the load, the layers' threads and the rest of the kernel. Flushes are not counted as I/Os; their cost is spread over the others. It is all time that the CPUs were not idle, from the start of the load, with its ramp and the I/Os of the ramp, until the stack had come to rest; the preparation of the load is left out.",
     },
     Metric {
         id: CPU_PER_IO,
@@ -114,7 +114,7 @@ pub(crate) static METRICS: &[Metric] = &[
         better: Better::Lower,
         basis: Basis::Counter,
         test: Test::Paired,
-        help: "CPU time of the load's own threads per completed I/O, flushes left out of the count but not of the time; the layers' kernel threads are not in it.",
+        help: "CPU time of the load's own threads per completed I/O; flushes are not counted as I/Os, but their time is included. The layers' kernel threads are not in it.",
     },
 ];
 
@@ -131,7 +131,7 @@ pub(crate) static OF_TREE_OPERATIONS: &[Metric] = &[
             "attempted_per_s",
             "attempts per second",
             Unit::PerSecond,
-            "Operations on a tree that were tried, whatever came of them, per second.",
+            "Operations on a tree that were tried, whatever their outcome, per second.",
         )
     },
     Metric {
@@ -140,7 +140,7 @@ pub(crate) static OF_TREE_OPERATIONS: &[Metric] = &[
             "expected_errors",
             "expected errors",
             Unit::Count,
-            "Operations on a tree that failed as they had to: no file of that name, one that is there already, no space. Those that should not have failed stand among failed I/Os.",
+            "Operations on a tree that failed as expected: no file of that name, a file that is there already, no space. Unexpected failures are counted as failed I/Os.",
         )
     },
     Metric {
@@ -163,14 +163,14 @@ pub(crate) static OF_TREES: &[Metric] = &[
             "operations_per_s",
             "operations per second",
             Unit::PerSecond,
-            "Operations of all kinds on a tree that were done, per second over the whole load; what makes files durable afterwards (fsync, fdatasync) is not one of its own.",
+            "Operations of all kinds on a tree that were done, per second over the whole load; an fsync or fdatasync that makes files durable afterwards is not counted separately.",
         )
     },
     of_tree(
         "tree_files",
         "files in the tree",
         Unit::Count,
-        "Names that have a file at the end of the load, links apart, by the load's own books.",
+        "Names that have a file at the end of the load, links not counted, according to the load's own records.",
     ),
     of_tree(
         "tree_directories",
@@ -182,6 +182,6 @@ pub(crate) static OF_TREES: &[Metric] = &[
         "tree_bytes",
         "bytes in the tree",
         Unit::Bytes,
-        "Sizes of all files together at the end of the load, each counted once: what the file system holds, not what it takes for it.",
+        "Sizes of all files together at the end of the load, each counted once: the content of the file system, not the space that it takes.",
     ),
 ];

@@ -9,11 +9,11 @@ pub struct Objects {
     pub called: &'static str,
     /// The place where they are listed.
     pub listed: Listing,
-    /// The actions that remove the one of this name, with all that is in it.
+    /// Returns the actions that remove the object of this name, with all that is in it.
     pub remove: fn(&str) -> Vec<Action>,
 }
 
-/// A list of objects, and what of them carries the tag of a run.
+/// A place that lists objects, and the part of them that carries the tag of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Listing {
     /// A tool lists them, and their names carry the tag.
@@ -27,7 +27,7 @@ pub enum Listing {
     Directory {
         /// The directory.
         path: &'static str,
-        /// The file of each that carries the tag, where the name, which the kernel gives, does not.
+        /// The file in each object's directory that carries the tag, where the name does not because the kernel chose it.
         identity: Option<&'static str>,
     },
 }

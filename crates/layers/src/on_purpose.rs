@@ -8,10 +8,10 @@ use crate::read_back::read_back;
 use crate::rule::{Check, LayerRule, Observation, RuleFacts, ThresholdTest};
 use crate::step::{Action, Step};
 
-/// The rule that says of a result what such a layer was there for.
+/// The rule that points out that a result comes from a stack with such a layer.
 pub(crate) const RULES: &[LayerRule] = &[LayerRule {
     id: "made_bad_on_purpose",
-    text: "A layer of the stack makes a device slow or faulty on purpose: the figures are those of no device that there is.",
+    text: "A layer of the stack makes a device slow or faulty on purpose: no real device has these figures.",
     reads: "the layers of the stack",
     threshold: None,
     remedy: "Leave that layer out where the device itself is the question.",
@@ -23,7 +23,7 @@ fn slow_or_faulty(facts: &RuleFacts, _: ThresholdTest) -> Option<Observation> {
     let layer = facts.layer_facts()?;
     let below: Vec<&str> = layer.on.values().map(String::as_str).collect();
     let message = format!(
-        "Layer '{}' makes '{}' slow or faulty on purpose: the figures are those of no device that there is.",
+        "Layer '{}' makes '{}' slow or faulty on purpose: no real device has these figures.",
         layer.name,
         below.join(", ")
     );
@@ -56,7 +56,7 @@ impl Node<'_> {
         let name = self.at.tagged();
         let path = dm::path(&name);
         let mut node = dm::create("put the node over the device", &name, &self.table);
-        // What was written through it would be taken for somebody's data.
+        // Otherwise what was written through it would later be taken for somebody's data.
         let device = self.at.block("data").0.to_owned();
         node.undo.push(Action::Wipe { device, mark: None });
         let mut up = vec![node];
@@ -74,7 +74,7 @@ impl Node<'_> {
         }
     }
 
-    /// Steps that take it away and put it there again.
+    /// Returns steps that take it away and put it back.
     pub(crate) fn again(&self) -> Restart {
         let name = self.at.tagged();
         let create = dm::create("put the node over the device", &name, &self.table);

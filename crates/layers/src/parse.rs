@@ -13,7 +13,7 @@ pub struct Parsed {
     pub texts: BTreeMap<String, String>,
 }
 
-/// The word under which a text says why its figures are not there.
+/// Name of the text field that gives the reason why figures are missing.
 pub const ABSENT: &str = "absent";
 
 /// A text that is not what its parser reads.

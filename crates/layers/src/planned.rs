@@ -19,7 +19,7 @@ pub struct PlannedStage {
     pub synced: Option<bool>,
     /// Tells whether it is one point of a sweep, whose settings are the sweep's.
     pub swept: bool,
-    /// The most that caches can hit of its reads.
+    /// Upper bounds of the hits that caches can have among its reads.
     pub bounds: Vec<CacheBound>,
 }
 
@@ -28,7 +28,7 @@ pub struct PlannedStage {
 pub struct PlannedLoad {
     /// Its operations.
     pub operations: Vec<PlannedOperation>,
-    /// The bytes that it works on, from where; `None` where that is not known.
+    /// Length of the range that it works on, bytes; `None` where that is not known.
     pub range_bytes: Option<u64>,
     /// Start of the range on the target, bytes.
     pub offset: u64,
@@ -42,15 +42,15 @@ pub struct PlannedLoad {
     pub written_blocks: Option<u64>,
     /// Tells whether it runs until a metric has settled.
     pub until_steady: bool,
-    /// The window over which that metric has to keep still, seconds.
+    /// The window over which that metric has to stay steady, seconds.
     pub steady_window_s: Option<f64>,
     /// Bytes that it writes in a second at the most, where it has a rate or a limit and only writes.
     pub most_written_per_s: Option<f64>,
     /// Length of a row over time, nanoseconds.
     pub interval_ns: u64,
-    /// Past the page cache.
+    /// Tells whether it bypasses the page cache.
     pub direct: bool,
-    /// Writes of a job after which it makes them durable.
+    /// Number of writes of a job after which the job makes them durable.
     pub sync_every: Option<u32>,
     /// Duplicates, percent.
     pub dedupe_percent: f64,
@@ -62,7 +62,7 @@ pub struct PlannedLoad {
     pub compresses: bool,
     /// The mean LZ4 size of its blocks, bytes.
     pub lz4_bytes: Option<f64>,
-    /// Blocks that VDO's packer puts into one; 1 when it can do nothing.
+    /// Number of blocks that VDO's packer puts into one physical block; 1 when it cannot pack them.
     pub fragments_per_block: Option<u32>,
     /// Tells whether all blocks have one LZ4 size.
     pub alike: bool,
@@ -112,7 +112,7 @@ pub enum Order {
 }
 
 impl PlannedStage {
-    /// Tells whether it brings data to what it works on; one of which nobody knows does.
+    /// Tells whether it brings data to its target, or may do so.
     pub fn brings_data(&self) -> bool {
         match self.data {
             StageData::Nothing | StageData::Allocation => false,
@@ -125,8 +125,8 @@ impl PlannedStage {
 }
 
 impl PlannedLoad {
-    /// Returns what it writes of its range within the window over which it has to keep still, at so many bytes a second, percent; `None` where it
-    /// has no such window, or its range is not known.
+    /// Returns the share of its range, percent, that it writes within its window of a steady metric at `written_per_s` bytes per second; `None`
+    /// where it has no such window, or its range is not known.
     pub fn window_percent(&self, written_per_s: f64) -> Option<f64> {
         let range = self.range_bytes.filter(|bytes| *bytes > 0)?;
         Some(100.0 * written_per_s * self.steady_window_s? / range as f64)

@@ -13,7 +13,7 @@ pub struct Probe {
     pub parser: String,
     /// Interval between two readings, milliseconds.
     pub every_ms: u64,
-    /// Who waits for its readings.
+    /// The way in which it is read.
     #[serde(default)]
     pub reading: Reading,
 }
@@ -31,15 +31,15 @@ impl Probe {
     }
 }
 
-/// Who waits for the readings of a probe.
+/// The way in which a probe is read: edges of stages wait for its readings, or nothing does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reading {
-    /// Quick: one thread reads all such probes in turn, and a stage's edge is passed when all of them were read.
+    /// Quick: one thread reads all such probes in turn, and the start or end of a stage waits until all of them were read.
     #[default]
     Edge,
     /// May be slow: a thread of its own reads it. Neither an edge nor another probe waits for it; a reading that begins too long
-    /// after the edge it was for is no figure of that edge.
+    /// after its edge is not used for that edge.
     Background,
 }
 
@@ -83,7 +83,7 @@ pub enum Source {
         /// The event, `system:name` (`block:block_rq_issue`).
         event: String,
     },
-    /// Writes to a block device in runs, each of writes side by side, of those that
+    /// Writes to a block device, and the runs of adjacent writes that they form, among those that
     /// [`crate::step::Action::Trace`] records: `writes N bytes N runs N dropped N`, or `absent: ` and why it is not known.
     WriteRuns {
         /// Name of the trace instance.
@@ -102,8 +102,8 @@ pub enum Source {
         /// A path in it.
         path: String,
     },
-    /// Attributes of a mounted file system, which the kernel has in sysfs under its word for it and its own name of the block device
-    /// (`/sys/fs/ext4/dm-3`): one as it stands, or all of the directory, as [`Source::Directory`] tells them.
+    /// Attributes of a mounted file system, which sysfs has under the type of the file system and the kernel's name of the block device
+    /// (`/sys/fs/ext4/dm-3`): one attribute as it is, or all of the directory in the form of [`Source::Directory`].
     FileSystem {
         /// The kernel's word for the file system.
         filesystem: String,
@@ -124,7 +124,7 @@ pub enum Source {
     Environment {
         /// Name of the setting.
         setting: String,
-        /// Path of the block device that it is of, placeholders allowed.
+        /// Path of the block device that it belongs to, placeholders allowed.
         #[serde(default)]
         device: Option<String>,
     },
@@ -166,7 +166,7 @@ pub struct PlacedDevice {
     pub name: String,
     /// Its path, placeholders allowed.
     pub path: String,
-    /// The names of those right under it.
+    /// The names of the devices directly under it.
     pub on: Vec<String>,
 }
 

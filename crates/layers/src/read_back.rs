@@ -1,10 +1,10 @@
-//! Settings read back: what a tool was asked for is not always what the kernel runs with.
+//! Settings read back: the kernel does not always run with what a tool was asked for.
 
 use crate::probe::Source;
 use crate::step::{Action, Condition, Step};
 
-/// Steps that look whether the settings are what was asked for, one for each: a text field of what `parser` reads, and its value. What differs
-/// fails the step, with the value that was found.
+/// Returns steps that check settings, one for each: the name of a text field that `parser` reads, and the value that it must have. A step fails
+/// where the value differs, and names the value found.
 pub(crate) fn read_back(
     source: &Source,
     parser: &str,

@@ -1,5 +1,5 @@
-//! The readings of a cell that its figures are made from, in memory that does not grow with the length of a stage: those at marks whole,
-//! and between them the course of the few fields that figures follow.
+//! The readings of a cell that its figures are made from, in memory that does not grow with the length of a stage: complete readings at marks,
+//! and between them only the values of the few fields that figures follow.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +7,9 @@ use results::model::{Fields, SampleRow};
 
 use crate::figures::{Followed, ROUND_END};
 
-/// Points of a course between two edges of stages, at most: with no more of them nothing is lost.
+/// The most points of a course between two edges of stages; up to this number nothing is dropped.
 const MOST: usize = 4096;
-/// Parts of the growth so far in which a longer course keeps two points each.
+/// Number of equal parts into which the growth so far is divided once a course is longer; it keeps two points in each part.
 const PARTS: usize = 1024;
 
 /// The part of a cell's samples that is kept while it runs.
@@ -20,7 +20,7 @@ pub struct Readings {
 }
 
 impl Readings {
-    /// Readings of a cell of which these fields are followed, each of a layer by its name.
+    /// Creates the readings of a cell in which these fields are followed, each with the name of its layer.
     pub fn following<'a>(fields: impl IntoIterator<Item = (&'a str, &'static Followed)>) -> Self {
         let course =
             |(layer, of): (&str, &Followed)| Course::of(format!("{layer}.{}", of.what), of.field);
@@ -46,10 +46,10 @@ impl Readings {
         &self.marked
     }
 
-    /// Forgets the ends of rounds, but for each source the last one and the last one until `since_ns`: a fill of a day has tens of
+    /// Forgets the ends of rounds, except, for each source, the last one and the last one until `since_ns`: a fill of a day has tens of
     /// thousands of them.
     pub fn forget_rounds(&mut self, since_ns: u64) {
-        // From the last one back: each source met so far, and whether the round that it was kept for had ended by then.
+        // Backwards from the last row: each source met so far, and whether one of its rounds that ended by `since_ns` has been kept.
         let mut met: BTreeMap<String, bool> = BTreeMap::new();
         let mut kept: Vec<SampleRow> = Vec::new();
         for row in std::mem::take(&mut self.marked).into_iter().rev() {
@@ -82,8 +82,8 @@ impl Readings {
     }
 }
 
-/// The course of one field, as far as the moment at which it first reached some value can depend on it: between two edges of stages the
-/// readings that are above all before them, each with the one just before it.
+/// The course of one field, reduced to the readings that determine when it first reached any value: between two edges of stages the
+/// readings that are above all earlier ones, each with the one just before it.
 #[derive(Debug)]
 struct Course {
     source: String,
@@ -99,7 +99,7 @@ struct Course {
 struct Point {
     at_ns: u64,
     value: f64,
-    /// True when it was above all before it.
+    /// Tells whether it was above all points before it.
     rises: bool,
 }
 
@@ -109,7 +109,7 @@ impl Course {
     }
 
     fn take(&mut self, at_ns: u64, value: f64, edge: bool) {
-        // Two threads hand samples in: one may come after another that was read later.
+        // Two threads hand in samples, so that a sample may arrive after one that was read later.
         let place = self.points.partition_point(|point| point.at_ns <= at_ns);
         if place < self.points.len() {
             self.points.insert(place, Point { at_ns, value, rises: true });

@@ -1,5 +1,5 @@
-//! The default twin: it answers the commands that the layer itself plans, and reads with text that a real layer printed once
-//! (`recorded/` in the layer's folder). So no layer owes a model of itself, and its parsers are tested by what was recorded.
+//! The default twin: it answers the commands that the layer itself plans, and it answers reads with text that a real layer printed once
+//! (`recorded/` in the layer's folder). So a layer needs no model of itself, and its parsers are tested with recorded text.
 
 use std::collections::BTreeMap;
 
@@ -37,8 +37,8 @@ impl Recorded {
         raised.up.iter().chain(&raised.ready).chain(&raised.settle)
     }
 
-    /// The parser of the source that a probe or a step plans. Once something has worked on the layer only names are read: what was
-    /// recorded before says nothing else of it any more.
+    /// Returns the parser of a source that a probe or a step plans to read. Once something has worked on the layer, only names are read
+    /// (`Action::Bind`): all else that was recorded is no longer true.
     fn parser_of(&self, source: &Source) -> Option<&str> {
         let planned = |own: &Source| is_planned(&own.show(), &source.show());
         let probes = self.raised.probes.iter().filter(|_| !self.worked_on);
@@ -61,7 +61,7 @@ impl Twin for Recorded {
             matches!(action, Action::Command { .. }) && is_planned(&action.show(), &command)
         };
         if let Some(at) = self.raised.up.iter().position(|step| is(&step.action)) {
-            // What a wipe undoes is content of a device, and no object that could be left.
+            // A wipe undoes content of a device, not an object that could be left over.
             if self.raised.up[at].undo.iter().any(|a| matches!(a, Action::Command { .. })) {
                 self.made.push(at);
             }
@@ -89,7 +89,7 @@ impl Twin for Recorded {
         now
     }
 
-    /// Grants what the layer itself waits for, as its commands succeed: what was recorded is of other settings.
+    /// Grants what the layer itself waits for, just as its commands succeed: the recorded text comes from other settings.
     fn grants(&self, source: &Source, until: &Condition) -> bool {
         let wait = source.show();
         self.steps().any(|step| match &step.action {

@@ -52,8 +52,8 @@ pub fn any_reduces<'a>(names: impl IntoIterator<Item = &'a str>) -> bool {
     names.into_iter().filter_map(kind).any(|kind| kind.reduces)
 }
 
-/// Returns every metric of the catalogue once: those of loads, commands, devices and kinds of layers, without the layers' counters. Kinds that share
-/// a metric id, as caches do, mean the same by it.
+/// Returns every metric of the catalogue once: those of loads, commands, devices and kinds of layers, without the layers' counters. Where kinds
+/// share a metric id, as caches do, it means the same in each.
 pub fn metrics() -> impl Iterator<Item = &'static Metric> {
     let mut known = BTreeSet::new();
     every().filter(move |metric| known.insert(metric.id))
@@ -149,7 +149,7 @@ pub fn parse(parser: &str, text: &str) -> Result<Parsed, ParseError> {
     found.map_or_else(|| Err(ParseError::Unknown(parser.to_owned())), |known| (known.read)(text))
 }
 
-/// The objects of all kinds of layers, each sort once.
+/// Returns the sorts of objects that all kinds of layers make, each once.
 pub fn objects() -> Vec<&'static Objects> {
     unique(kinds().iter().flat_map(|kind| kind.objects))
 }

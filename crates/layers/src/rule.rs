@@ -15,10 +15,10 @@ use crate::figures::{LOAD_END, LOAD_START, SHORTEST_S};
 use crate::planned::PlannedStage;
 use crate::standing::StandingFacts;
 
-/// A rule. What its predicate is a function of differs: a layer's looks at one cell or plan, a common one at the whole result.
+/// A rule. `C` is the type of its predicate: a layer's rule looks at one cell or plan, a common rule at the whole result.
 #[derive(Clone, Copy)]
 pub struct Rule<C> {
-    /// Its id: of one rule alone, which several kinds of layers may share.
+    /// Its id, unique to the rule; several kinds of layers may share the rule.
     pub id: &'static str,
     /// Its statement, one sentence; a finding may repeat it with names in it.
     pub text: &'static str,
@@ -34,10 +34,10 @@ pub struct Rule<C> {
     pub check: C,
 }
 
-/// A number that a rule holds what it reads against.
+/// The number with which a rule compares what it reads.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Threshold {
-    /// The rule fires above it; below it where false.
+    /// Tells whether the rule fires above it; otherwise it fires below it.
     pub above: bool,
     /// The number.
     pub value: f64,
@@ -69,14 +69,14 @@ impl std::fmt::Display for Threshold {
     }
 }
 
-/// When a layer's rule looks, and at what.
+/// The time at which a layer's rule looks, and the data that it looks at.
 #[derive(Clone, Copy)]
 pub enum Check {
     /// Before a run, at the plan of one variant.
     Plan(fn(&PlannedFacts, ThresholdTest) -> Option<Observation>),
     /// After it, at a whole cell.
     Cell(fn(&RuleFacts, ThresholdTest) -> Option<Observation>),
-    /// After it, at each measured stage of a cell; the stage that explains most is told.
+    /// After it, at each measured stage of a cell; the stage that explains most is reported.
     Stage(fn(&RuleFacts, &MeasuredStage, ThresholdTest) -> Option<Observation>),
 }
 
@@ -89,7 +89,7 @@ pub type StandingCheck = fn(&StandingFacts, ThresholdTest) -> Option<Observation
 /// A rule that needs no run: it looks at each node of a stack that a machine has.
 pub type StandingRule = Rule<StandingCheck>;
 
-/// The threshold of a rule as its predicate gets it; a rule without one has none to pass.
+/// The threshold of a rule as its predicate gets it; without a threshold nothing passes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ThresholdTest(Option<Threshold>);
 
@@ -104,7 +104,7 @@ impl ThresholdTest {
         self.0.is_some_and(|threshold| threshold.passed(value)).then_some(value)
     }
 
-    /// A figure that was held against the threshold.
+    /// Creates a figure that was compared with the threshold.
     pub fn figure(self, name: impl Into<String>, value: f64) -> EvidenceFigure {
         let unit = self.0.map_or(Unit::Count, |threshold| threshold.unit);
         let threshold = self.0.map(|threshold| threshold.value);
@@ -112,7 +112,7 @@ impl ThresholdTest {
     }
 }
 
-/// A figure that supports a finding and was held against nothing.
+/// Creates a figure that supports a finding and was not compared with a threshold.
 pub fn figure(name: impl Into<String>, value: f64, unit: Unit) -> EvidenceFigure {
     EvidenceFigure { name: name.into(), value, unit, threshold: None }
 }
@@ -120,11 +120,11 @@ pub fn figure(name: impl Into<String>, value: f64, unit: Unit) -> EvidenceFigure
 /// An observation of a predicate; what is empty in it is taken from the rule or made from the figures.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Observation {
-    /// Degree to which the figures mean less than they seem to.
+    /// The degree to which the figures are less reliable than they seem.
     pub severity: Severity,
     /// The exact message, where it is not always the same.
     pub message: Option<String>,
-    /// Evidence in words; made of the figures where empty.
+    /// Evidence in words; where empty, it is made from the figures.
     pub evidence: String,
     /// Evidence as numbers.
     pub figures: Vec<EvidenceFigure>,
@@ -132,18 +132,18 @@ pub struct Observation {
     pub remedy: Option<String>,
     /// Share of the limit that was used, percent, where the observation is a bottleneck.
     pub explains_percent: Option<f64>,
-    /// Settings of the layer that would take it away: key and value as written in TOML.
+    /// Settings of the layer that would remove the problem: key and value as written in TOML.
     pub changes: Vec<(&'static str, String)>,
-    /// Settings of the stage's load that would take it away.
+    /// Settings of the stage's load that would remove the problem.
     pub of_load: Vec<(&'static str, String)>,
-    /// Devices that these need and the experiment does not have: name and table as written in TOML.
+    /// Devices that these settings need and the experiment does not have: name and table as written in TOML.
     pub devices: Vec<(&'static str, String)>,
     /// Reason why no setting takes a bottleneck away, as the end of a sentence.
     pub no_setting: Option<&'static str>,
 }
 
 impl Observation {
-    /// Makes a bottleneck that used `share` percent of a limit, or more than all of it.
+    /// Makes the observation of a bottleneck at `share` percent of a limit; more than 100 counts as 100.
     pub(crate) fn limit(share: f64, figures: Vec<EvidenceFigure>) -> Self {
         Self { figures, explains_percent: Some(share.min(100.0)), ..Self::default() }
     }
@@ -155,7 +155,7 @@ impl<C> Rule<C> {
         ThresholdTest(self.threshold)
     }
 
-    /// The finding that is made of what the predicate noticed about `subject`, which is the layer whose settings `changes` name.
+    /// Makes the finding from what the predicate noticed about `subject`, the layer whose settings `changes` name.
     pub fn finding(&self, subject: &str, noticed: Observation) -> Finding {
         let figures: Vec<String> = noticed.figures.iter().map(ToString::to_string).collect();
         let change =
@@ -277,7 +277,7 @@ pub struct RuleFacts<'a> {
     pub figures: &'a LayerFigures,
     /// Content that was asked for from the first measured stage to the end, as far as several loads agree.
     pub asked: Option<&'a AskedContent>,
-    /// Content that was achieved meanwhile; `None` when nobody measured it.
+    /// Content that was achieved meanwhile; `None` when it was not measured.
     pub achieved: Option<&'a AchievedContent>,
     /// Facts of the cell by name (`vdo.instance`).
     pub facts: &'a BTreeMap<String, String>,
@@ -304,7 +304,7 @@ impl<'a> RuleFacts<'a> {
         self.stack.iter().find(|layer| layer.name == self.layer)
     }
 
-    /// The device that an input of the layer is; `None` where a layer lies between.
+    /// The device directly at an input of the layer; `None` where a layer lies between.
     pub fn device(&self, input: &str) -> Option<&'a LayerFacts> {
         let name = self.layer_facts()?.on.get(input)?;
         self.stack.iter().find(|below| below.layer == "device" && below.name == *name)
@@ -331,7 +331,7 @@ pub struct MeasuredStage<'a> {
 }
 
 impl<'a> MeasuredStage<'a> {
-    /// Returns what to do where no load did it but a command, which has none of a load's keys.
+    /// Returns `remedy` if the stage was a command and not a load: then no key of a load can be changed.
     pub fn of_command(&self, remedy: &str) -> Option<String> {
         let planned = self.planned.and_then(|planned| planned.load.as_ref());
         (self.stage.load.is_none() && planned.is_none()).then(|| remedy.to_owned())
@@ -352,8 +352,8 @@ impl<'a> MeasuredStage<'a> {
         (last.at_ns > first.at_ns).then_some(Span { first, last })
     }
 
-    /// As [`Self::span`], of the load of the stage alone: neither its preparation nor what came after it. The whole stage where it has none,
-    /// or is read over less than [`SHORTEST_S`]; `None` where the stage is as short.
+    /// Returns the span of the stage's load alone, without its preparation and what came after it; the span of the whole stage where there is no
+    /// load, or it was read over less than [`SHORTEST_S`]; `None` where the stage was read over less than that, too.
     pub fn load_span(&self, source: &str) -> Option<Span<'a>> {
         let marked =
             |mark: &str| self.samples(source).find(|row| row.mark.as_deref() == Some(mark));
@@ -377,12 +377,12 @@ impl<'a> Span<'a> {
         (self.last.at_ns - self.first.at_ns) as f64 / 1e9
     }
 
-    /// Returns how much a field grew; `None` where it is missing, or shrank because what counts began anew.
+    /// Returns how much a field grew, less than 0 where it shrank; `None` where it is missing.
     pub fn growth(&self, field: &str) -> Option<f64> {
         Some(self.end(field)? - self.first.fields.get(field).copied().flatten()?)
     }
 
-    /// Returns how much a counter grew; `None` where it began anew.
+    /// Returns how much a counter grew; `None` where it was reset.
     pub fn counted(&self, field: &str) -> Option<f64> {
         self.growth(field).filter(|grew| *grew >= 0.0)
     }
@@ -392,7 +392,7 @@ impl<'a> Span<'a> {
         Some(self.counted(field)? / self.seconds())
     }
 
-    /// Returns what a field was in the end.
+    /// Returns the value of a field at the end.
     pub fn end(&self, field: &str) -> Option<f64> {
         self.last.fields.get(field).copied().flatten()
     }

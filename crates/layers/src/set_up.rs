@@ -1,4 +1,4 @@
-//! Steps that set the environment of a cell, and put it back.
+//! Steps that set the environment of a cell, and restore it.
 
 use crate::environment::{AskedSetting, ENVIRONMENT, EnvironmentSetting, SETTINGS, setting};
 use crate::probe::Source;
@@ -7,8 +7,8 @@ use crate::step::{Action, Step};
 /// Time limit of setting a value, seconds.
 const DEADLINE_S: u64 = 30;
 
-/// Returns the steps that give a machine what is asked: first all that holds is read, so that it is known before anything is written, then
-/// each value is set in the order of the list.
+/// Returns the steps that give a machine the settings asked for. First all present values are read, so that they are known before anything is
+/// written; then each value is set, in the order of [`SETTINGS`].
 pub fn set_up(asked: &[AskedSetting]) -> Vec<Step> {
     let mut known: Vec<_> =
         asked.iter().filter_map(|asked| Some((setting(&asked.setting)?, asked))).collect();
@@ -64,7 +64,7 @@ fn device(role: Option<&str>) -> Option<String> {
     role.map(|role| format!("{{device.{role}}}"))
 }
 
-/// The name under which the value is bound that held before.
+/// Returns the name under which the previous value is bound.
 fn before(name: &str, role: Option<&str>) -> String {
     format!("before.{}.{name}", role.unwrap_or(ENVIRONMENT))
 }

@@ -74,7 +74,7 @@ impl<'a> Settings<'a> {
         bytes.map(Some).ok_or_else(|| self.refuse(key))
     }
 
-    /// A size, or the setting's own.
+    /// Reads a size; the setting's default if it is not written.
     pub(crate) fn bytes(&self, key: &str) -> Result<u64, SettingError> {
         let Some(Values::Size(default, _)) = self.values(key) else {
             return Err(self.refuse(key));
@@ -82,7 +82,7 @@ impl<'a> Settings<'a> {
         Ok(self.size(key)?.unwrap_or(default))
     }
 
-    /// A whole number, or the setting's own.
+    /// Reads a whole number; the setting's default if it is not written.
     pub(crate) fn number(&self, key: &str) -> Result<u32, SettingError> {
         match self.values(key) {
             Some(Values::Number(default, (least, most), _)) => {
@@ -143,7 +143,7 @@ impl<'a> Settings<'a> {
         }
     }
 
-    /// Words of a text that are parted by `parted`; none when the key is not written or the text is empty.
+    /// Reads words separated by `parted`; none when the key is not written or the text is empty.
     pub(crate) fn words(
         &self,
         key: &str,
@@ -159,7 +159,7 @@ impl<'a> Settings<'a> {
         if allowed(&words) { Ok(words) } else { Err(self.refuse(key)) }
     }
 
-    /// On or off, or as the setting is by itself.
+    /// Reads on or off; the setting's default if it is not written.
     pub(crate) fn switch(&self, key: &str) -> Result<bool, SettingError> {
         match (self.table.get(key), self.values(key)) {
             (None, Some(Values::Switch(on))) => Ok(on),

@@ -1,4 +1,4 @@
-//! A stack that a machine has, as it was read: what rules look at that need no run; and what is read of each kind of layer, as data.
+//! A stack that exists on a machine, as it was read, for rules that need no run; and a description, as data, of what is read of each kind of layer.
 
 use std::collections::BTreeMap;
 
@@ -7,21 +7,21 @@ use units::Bytes;
 
 use crate::watched::Watched;
 
-/// One form in which a kind of layer stands on a machine: how it is recognised, and what is read of it.
+/// One form in which a kind of layer exists on a machine: how it is recognised, and what is read of it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Standing {
     /// The mark that it is recognised by.
     pub is: Recognised,
-    /// What it stands on: the name of each input, with its place among the words of a table, or among the devices below.
+    /// Its inputs: the name of each, with the position of its device among the words of a table, or among the devices below.
     pub parts: &'static [(&'static str, usize)],
-    /// Place among the words of its table of what nobody else may see: a key.
+    /// Position, among the words of its table, of a secret: a key.
     pub secret: Option<usize>,
-    /// What is read of it.
+    /// The texts that are read of it.
     pub reads: &'static [StandingRead],
     /// Tells when it holds writes that only its input `cache` has.
     pub keeps_writes: Keeps,
-    /// Beginnings of the names of its kernel threads, and of the kernel's queues of work, where these do not name the device; `{instance}` is
-    /// that counter.
+    /// Beginnings of the names of its kernel threads, and of the kernel's work queues, where these do not name the device; `{instance}` stands for
+    /// the counter of that name.
     pub threads: &'static [&'static str],
 }
 
@@ -50,7 +50,7 @@ pub enum Recognised {
     FileSystem(&'static str),
 }
 
-/// When a layer holds writes that only its input `cache` has.
+/// The condition under which a layer holds writes that only its input `cache` has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keeps {
     /// Never.
@@ -61,7 +61,7 @@ pub enum Keeps {
     While(&'static str, &'static str),
 }
 
-/// One text that is read of a layer that stands.
+/// One text that is read of an existing layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StandingRead {
     /// The place that it is read from.
@@ -83,12 +83,12 @@ pub enum ReadFrom {
     Message(&'static str),
     /// A file below the device's directory in sysfs.
     Attribute(&'static str),
-    /// What a tool had printed, in a report on a machine.
+    /// Output of a tool, from a report on a machine (sosreport).
     Report(&'static str),
 }
 
 impl ReadFrom {
-    /// The name that the text has among those of a device.
+    /// Returns the key of the text among the texts of a device.
     pub fn key(self) -> String {
         match self {
             Self::Table => "table".to_owned(),
@@ -99,7 +99,7 @@ impl ReadFrom {
     }
 }
 
-/// One thing of a stack that stands: a mounted file system, a layer, a device.
+/// One part of an existing stack: a mounted file system, a layer, a device.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Node {
     /// The kernel's name of the device, or the directory of a file system.
@@ -114,7 +114,7 @@ pub struct Node {
     pub reduces: bool,
     /// Its size, bytes.
     pub bytes: Option<u64>,
-    /// What it stands on: the name of the input, and the id of the node.
+    /// Its inputs: the name of each, and the id of the node there.
     pub on: Vec<(String, String)>,
     /// Its settings, by the names that an experiment gives them; options of a mount.
     pub settings: BTreeMap<String, String>,
@@ -122,14 +122,14 @@ pub struct Node {
     pub queue: BTreeMap<String, String>,
     /// Its counters and levels.
     pub counters: Fields,
-    /// The texts as they were read, each with where.
+    /// The texts as they were read, each with its source.
     pub texts: Vec<(String, String)>,
-    /// Its counters over time, where somebody watched.
+    /// Its counters over time, if it was watched.
     pub watched: Option<Watched>,
 }
 
 impl Node {
-    /// The node with what was watched in place of what was counted since it came up; `None` where nobody watched.
+    /// Returns the node with its counters over the time that it was watched, instead of since it came up; `None` if it was not watched.
     pub fn over_watch(&self) -> Option<Self> {
         let watched = self.watched.as_ref()?;
         let counters = watched.levels.iter().chain(&watched.grown);
@@ -142,7 +142,7 @@ impl Node {
         self.counters.get(field).copied().flatten()
     }
 
-    /// The part that a counter is of the sum of several, percent; `None` where the sum is below `least`.
+    /// Returns the share of the counters `part` in the sum of `part` and `rest`, percent; `None` where the sum is below `least`.
     pub fn share(&self, part: &[&str], rest: &[&str], least: f64) -> Option<f64> {
         let sum =
             |fields: &[&str]| fields.iter().map(|field| self.number(field)).sum::<Option<f64>>();
@@ -151,7 +151,7 @@ impl Node {
         (all >= least && all > 0.0).then(|| 100.0 * part / all)
     }
 
-    /// A counter of another, percent.
+    /// Returns one counter as a percentage of another.
     pub fn percent(&self, part: &str, all: &str) -> Option<f64> {
         let all = self.number(all).filter(|all| *all > 0.0)?;
         Some(100.0 * self.number(part)? / all)
@@ -193,7 +193,7 @@ pub struct StandingMachine {
     pub log: Option<Vec<String>>,
 }
 
-/// A stack that stands, as far as it could be read.
+/// An existing stack, as far as it could be read.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct StandingStack {
     /// Its nodes, those above before those below.
@@ -202,7 +202,7 @@ pub struct StandingStack {
     pub beside: Vec<Node>,
     /// The machine.
     pub machine: StandingMachine,
-    /// What could not be read, and why.
+    /// The parts that could not be read, and the reasons.
     pub missing: Vec<String>,
 }
 
@@ -233,7 +233,7 @@ impl StandingStack {
         self.nodes.iter().filter(on).collect()
     }
 
-    /// The disks that a node stands on, through all its inputs or one: itself where it stands on nothing.
+    /// The disks that a node stands on, through all its inputs or one; the node itself where it stands on nothing.
     pub fn disks<'a>(&'a self, node: &'a Node, input: Option<&str>) -> Vec<&'a Node> {
         if node.on.is_empty() {
             return vec![node];
@@ -249,12 +249,12 @@ pub struct StandingFacts<'a> {
     pub node: &'a Node,
     /// The stack.
     pub stack: &'a StandingStack,
-    /// Tells whether the counters of the node are their growth while it was watched, and not that since it came up.
+    /// Tells whether the counters of the node are their growth while it was watched, instead of since it came up.
     pub watched: bool,
 }
 
 impl<'a> StandingFacts<'a> {
-    /// Returns how many I/Os a share must be of that is to be of so many since the node came up: a tenth where it was watched.
+    /// Returns the least number of I/Os that a share may be based on: `since_up` for counters since the node came up, a tenth of it if watched.
     pub fn least(&self, since_up: f64) -> f64 {
         if self.watched { since_up / 10.0 } else { since_up }
     }
@@ -264,7 +264,7 @@ impl<'a> StandingFacts<'a> {
         self.stack.above(self.node).into_iter().find(|above| above.id.starts_with('/'))
     }
 
-    /// Tells whether a disk turns, as the kernel says of all below an input; `None` where it says nothing of one.
+    /// Tells whether all disks below an input are rotational, according to the kernel; `None` where it does not say so for each.
     pub fn turns(&self, input: Option<&str>) -> Option<bool> {
         let disks = self.stack.disks(self.node, input);
         let turn: Option<Vec<bool>> =

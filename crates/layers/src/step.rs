@@ -1,15 +1,15 @@
-//! Steps: what raises a stack and takes it down, as data.
+//! Steps that raise a stack and take it down, as data.
 //!
 //! A step may name things that are known only at run time by placeholders in braces: `{device.data}` is
 //! bound by the host to the role's block device; a [`Action::Bind`] binds others (`{vdo.instance}`).
-//! `explain` prints steps with their placeholders; the host room executes them.
+//! `explain` prints steps with their placeholders; the crate `host` executes them.
 
 use serde::{Deserialize, Serialize};
 
 pub use crate::argv::{is_planned, show_argv};
 use crate::probe::Source;
 
-/// One step, with what undoes it.
+/// One step, with the actions that undo it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Step {
     /// The purpose, a short phrase (`make the VDO pool`).
@@ -17,7 +17,7 @@ pub struct Step {
     /// The action of the step.
     pub action: Action,
     /// Actions that undo the step. Steps are undone in reverse order, each even when the undo of another failed.
-    /// The undo is owed as soon as the step has begun: a step that failed half-way is undone too.
+    /// A step has to be undone as soon as it has begun: a step that failed half-way is undone too.
     pub undo: Vec<Action>,
     /// Longest time it may take, seconds.
     pub deadline_s: u64,
@@ -35,16 +35,16 @@ impl Step {
     }
 }
 
-/// Bytes at a place of a device that say which run made what is on it.
+/// Bytes at a place of a device that identify the run that made what is on it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
     /// The distance from the start of the device, bytes.
     pub at: u64,
-    /// All that is there.
+    /// The bytes.
     pub bytes: Vec<u8>,
 }
 
-/// The end of a machine before it boots anew.
+/// The way in which a machine ends before it reboots.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MachineEnd {
@@ -58,7 +58,7 @@ pub enum MachineEnd {
 }
 
 impl MachineEnd {
-    /// Tells whether nothing is brought to its end before it.
+    /// Tells whether the machine ends without shutting anything down first.
     pub fn is_sudden(self) -> bool {
         self != Self::Shutdown
     }
@@ -90,16 +90,16 @@ pub enum Action {
         /// The block device.
         device: String,
     },
-    /// In teardown: zero the first and the last MiB of a device, so that nobody takes what is there for data. Nothing happens
-    /// where it is not there.
+    /// In teardown: zero the first and the last MiB of a device, so that its content is not mistaken for data. Nothing happens
+    /// where the device is not there.
     Wipe {
         /// The block device.
         device: String,
-        /// By which `fathom clean` knows that what is there was made by the run; without, it goes by the name of the device.
+        /// The mark by which `fathom clean` knows that the run made what is on the device; without it, the name of the device decides.
         #[serde(default)]
         mark: Option<Mark>,
     },
-    /// Flush what the device holds in volatile caches (fsync on the node); of a directory, all that its file system holds in memory (syncfs).
+    /// Flush what the device holds in volatile caches (fsync on the node); for a directory, all that its file system holds in memory (syncfs).
     Flush {
         /// The block device, or the directory.
         device: String,
@@ -117,23 +117,23 @@ pub enum Action {
         path: String,
         /// The value to write.
         value: String,
-        /// Text that must be read afterwards, in brackets where the attribute lists all that it could be
-        /// (`writethrough [writeback] none`); `None` for an attribute that cannot be read, or answers otherwise.
+        /// Text that must be read afterwards; where the attribute lists all its values, the text in brackets
+        /// (`writethrough [writeback] none`). `None` for an attribute that cannot be read, or answers something else.
         #[serde(default)]
         reads: Option<String>,
-        /// Allows, in teardown, that the attribute, or what it is of, is not there (any more).
+        /// Allows, in teardown, that the attribute, or the object that it belongs to, is not there (any more).
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         may_be_gone: bool,
     },
-    /// Set a value of the environment and read it back: what the kernel did not take is an error. In teardown: fine when what it is of
-    /// is not there any more.
+    /// Set a value of the environment and read it back: it is an error if the kernel did not take it. In teardown no error where the device that it
+    /// belongs to is gone.
     Set {
         /// Name of the setting, one of [`crate::environment::SETTINGS`].
         setting: String,
-        /// The block device that it is of, placeholders allowed; `None`: it is of the whole machine.
+        /// The block device that it belongs to, placeholders allowed; `None`: it belongs to the whole machine.
         #[serde(default)]
         device: Option<String>,
-        /// The value; empty where nothing held before and nothing is to hold.
+        /// The value; empty to have none, as where none was set before.
         value: String,
     },
     /// Make the directory and mount a file system there.
@@ -147,7 +147,7 @@ pub enum Action {
         /// Options of the file system, joined with commas; may be empty.
         options: String,
     },
-    /// In teardown: unmount and remove the directory. Nothing happens where it is not there.
+    /// In teardown: unmount and remove the directory. Nothing happens where the directory is not there.
     Unmount {
         /// The directory.
         directory: String,
@@ -167,7 +167,7 @@ pub enum Action {
         /// The name under which it was started.
         name: String,
     },
-    /// Record an event of the kernel in a trace instance of its own. Where there is no tracefs, or no such event, nothing is
+    /// Record an event of the kernel in a separate trace instance. Where there is no tracefs, or no such event, nothing is
     /// recorded, and the reader of [`Source::Trace`] or [`Source::WriteRuns`] says why.
     Trace {
         /// Name of the instance; it must not exist.
@@ -189,7 +189,7 @@ pub enum Action {
         /// Names of mapped devices, the topmost first.
         nodes: Vec<String>,
     },
-    /// Boot the machine anew: a guest ends, and another one takes up the cell with the disks as they are. All that was in memory is gone.
+    /// Reboot the machine: a guest ends, and another one continues the cell with the disks as they are. All that was in memory is gone.
     Reboot {
         /// The end of the machine that runs.
         #[serde(default)]
@@ -199,7 +199,7 @@ pub enum Action {
     Wait {
         /// The source that is read.
         source: Source,
-        /// Id of the layer's parser that reads the text (`vdo.status`); none is asked where the source is to be gone.
+        /// Id of the layer's parser that reads the text (`vdo.status`); not used by [`Condition::Gone`].
         parser: String,
         /// The condition that must hold.
         until: Condition,
@@ -247,12 +247,12 @@ pub enum Condition {
 }
 
 impl Action {
-    /// An action of teardown: asks the kernel through an attribute to let something go; fine where that is not there.
+    /// Creates an action of teardown that asks the kernel, through an attribute, to release something; no error where the attribute is gone.
     pub fn let_go(path: String) -> Self {
         Self::Write { path, value: "1".into(), reads: None, may_be_gone: true }
     }
 
-    /// Waits until a file of the kernel is not there any more.
+    /// Creates a wait until a file of the kernel is gone.
     pub fn await_gone(path: String) -> Self {
         let (source, parser) = (Source::File { path }, String::new());
         Self::Wait { source, parser, until: Condition::Gone, every_ms: 100 }

@@ -1,10 +1,10 @@
-//! The place at which throughput turns within a stage: metrics of operations, and of layers that can be filled.
+//! The point at which throughput changes its level within a stage: metrics of operations, and of layers that can be filled.
 
 use units::{Basis, Better, Metric, Test, Unit};
 
 use crate::kind::Kind;
 
-/// Time from the begin of a stage until throughput turned.
+/// Time from the beginning of a stage until throughput turned.
 pub const TURN_TIME: &str = "turn_s";
 /// Bytes that an operation had moved until then.
 pub const TURN_BYTES: &str = "turn_bytes";
@@ -22,7 +22,7 @@ pub(crate) static OF_LOADS: &[Metric] = &[
         TURN_TIME,
         "time until throughput turns",
         Unit::Seconds,
-        "From the begin of the stage to where the operation's throughput goes from one level to another, or has gone half of the way. There is none where it keeps its level, or turns in fewer than four of five runs.",
+        "From the beginning of the stage to the point where the operation's throughput goes from one level to another, or has gone half of the way. It has no value where throughput keeps its level, or turns in fewer than four of five runs.",
     ),
     metric(
         TURN_BYTES,
@@ -37,15 +37,15 @@ pub(crate) static OF_FILLED: &[Metric] = &[metric(
     TURN_FILL,
     "fill where throughput turns",
     Unit::Percent,
-    "Percent that was full of the layer when throughput of a load above it turned, between two readings by the time between them; of several operations that of the first to turn.",
+    "Fill of the layer when throughput of a load above it turned, interpolated by time between two readings; of several operations the first to turn counts.",
 )];
 
-/// Tells whether a metric is such a place: where throughput does not turn there is none, and what was expected of it is missed.
+/// Tells whether a metric is about such a point. Where throughput does not turn it has no value, and an expectation about it is not met.
 pub fn is_turn(id: &str) -> bool {
     OF_LOADS.iter().chain(OF_FILLED).any(|metric| metric.id == id)
 }
 
-/// Tells whether layers of a kind have a fill at such a place.
+/// Tells whether layers of a kind can have a fill at such a point.
 pub(crate) fn has_fill(kind: &Kind) -> bool {
     !kind.fills.is_empty()
 }

@@ -16,12 +16,12 @@ pub trait Twin: Send {
     /// The text of a source with all placeholders resolved; `None` when it is not this twin's.
     fn read(&mut self, source: &Source) -> Option<String>;
 
-    /// Tells whether what a step waits for counts as come about, whatever the text of the source says.
+    /// Tells whether the condition of a step counts as fulfilled, whatever the text of the source says.
     fn grants(&self, _source: &Source, _until: &Condition) -> bool {
         false
     }
 
-    /// A device was flushed.
+    /// Notes that a device was flushed.
     fn flushed(&mut self, _device: &str) {}
 
     /// Removes the device-mapper nodes among `nodes` that are this twin's; gives those it removed.
@@ -29,16 +29,16 @@ pub trait Twin: Send {
         Vec::new()
     }
 
-    /// Blocks with this content were written to the layer's device.
+    /// Notes that blocks with this content were written to the layer's device.
     fn wrote(&mut self, writes: &Writes, content: &AskedContent);
 
-    /// The machine is off: what it had in memory is gone, and what is on devices stays.
+    /// Notes that the machine was switched off: what it had in memory is gone, and what is on devices stays.
     fn power_off(&mut self) {}
 
-    /// Something worked on the layer of which nobody knows what it wrote: a command that was not run.
+    /// Notes that something with unknown writes worked on the layer: a command that was not really run.
     fn lost_track(&mut self) {}
 
-    /// Returns what is still there of the layer.
+    /// Returns the parts of the layer that are still there.
     fn leftovers(&self) -> Vec<String>;
 }
 

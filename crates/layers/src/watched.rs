@@ -2,7 +2,7 @@
 
 use results::model::Fields;
 
-/// Part of a CPU from which on a thread has all of it: the rest is what looks and ticks of the clock lose.
+/// Share of a CPU from which a thread counts as using all of it: the rest is lost to the imprecision of looks and clock ticks.
 pub const FULL_CPU: f64 = 0.9;
 
 /// A node over the time that it was watched.
@@ -10,17 +10,17 @@ pub const FULL_CPU: f64 = 0.9;
 pub struct Watched {
     /// Time from the first look at it to the last one, seconds.
     pub seconds: f64,
-    /// The block device over that time.
+    /// I/O of its block device over that time.
     pub io: IoGrowth,
     /// The same from each look to the next.
     pub rows: Vec<IoGrowth>,
-    /// Growth of its own counters; `None` of one that began anew meanwhile.
+    /// Growth of its own counters; `None` for a counter that was reset meanwhile.
     pub grown: Fields,
     /// Its own levels at the last look.
     pub levels: Fields,
     /// Its threads that did something, the busiest first.
     pub threads: Vec<ThreadUse>,
-    /// The moment at which it was gone, seconds since the first look at all, and why that is known.
+    /// The time at which it was found gone, seconds since the first look at all, and how that is known.
     pub gone: Option<(f64, String)>,
 }
 
@@ -31,7 +31,7 @@ pub struct IoGrowth {
     pub from_s: f64,
     /// The second one.
     pub to_s: f64,
-    /// Growth of its counters, by the names that the parser of `/proc/diskstats` has; `None` of one that began anew or is not there.
+    /// Growth of its counters, by the names that the parser of `/proc/diskstats` gives; `None` for a counter that was reset or does not exist.
     pub grown: Fields,
 }
 
@@ -41,20 +41,20 @@ impl IoGrowth {
         self.grown.get(field).copied().flatten()
     }
 
-    /// Growth a second.
+    /// Returns the growth of a counter per second.
     pub fn rate(&self, field: &str) -> Option<f64> {
         let seconds = self.to_s - self.from_s;
         (seconds > 0.0).then_some(self.number(field)? / seconds)
     }
 
-    /// The mean time of an I/O, nanoseconds, of its number and the time of all together in ms; `None` where there was
-    /// none, and where all together took less than the millisecond that the kernel counts in.
+    /// Returns the mean time of an I/O, nanoseconds, from the counter `ios` of I/Os and the counter `ms` of their total time; `None` where
+    /// there were none, or their total time is less than the millisecond that the kernel counts in.
     pub fn latency_ns(&self, ios: &str, ms: &str) -> Option<f64> {
         let ios = self.number(ios).filter(|ios| *ios > 0.0)?;
         Some(self.number(ms).filter(|ms| *ms > 0.0)? * 1e6 / ios)
     }
 
-    /// The part of the time with any I/O under way, percent; the kernel may count a little more than there is.
+    /// Returns the part of the time with any I/O under way, percent, at most 100, since the kernel may count a little too much.
     pub fn busy_percent(&self) -> Option<f64> {
         Some((self.rate("busy_ms")? / 10.0).min(100.0))
     }
@@ -75,13 +75,13 @@ impl IoGrowth {
 /// CPU time that a thread took.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ThreadUse {
-    /// Its name; of a worker of the kernel with what it did.
+    /// Its name; for a kernel worker with its work.
     pub name: String,
     /// Its number.
     pub id: String,
     /// Percent of one CPU, over the whole time.
     pub cpu_percent: f64,
-    /// The same from one look to the next, at most.
+    /// The highest value of the same from one look to the next.
     pub most_percent: f64,
     /// The part of the time in which it had at least [`FULL_CPU`] of a CPU, percent.
     pub full_percent: f64,

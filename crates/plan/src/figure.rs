@@ -8,7 +8,7 @@ use units::{Better, Unit};
 
 use crate::task::{FigurePlan, Output};
 
-/// Returns the pattern of a figure, ready to look for it: `^` and `$` stand for the ends of a line, since programs speak in lines.
+/// Compiles the pattern of a figure. `^` and `$` match at the ends of a line, since programs print lines.
 ///
 /// # Errors
 /// When it is no regular expression.
@@ -17,7 +17,7 @@ pub fn regex(pattern: &str) -> Result<Regex, Error> {
 }
 
 impl FigurePlan {
-    /// As results keep it.
+    /// Returns the form in which results keep it.
     pub(crate) fn facts(&self) -> PickedFacts {
         PickedFacts {
             unit: self.unit.unwrap_or(Unit::Count),
@@ -29,7 +29,7 @@ impl FigurePlan {
 
 /// Picks figures from what a command prints, line by line as it comes.
 ///
-/// The number that a figure's pattern finds last counts: what a program says last is its result.
+/// The last number that a figure's pattern finds counts: what a program prints last is its result.
 pub struct FigurePicker<'a> {
     figures: Vec<Sought<'a>>,
 }
@@ -39,24 +39,24 @@ struct Sought<'a> {
     name: &'a str,
     from: Output,
     regex: Regex,
-    /// The number found last, or the text that is none.
+    /// The number found last, or the text found last if it is not a number.
     found: Option<Result<f64, String>>,
     /// Lines that were too long to be looked at.
     too_long: usize,
 }
 
 impl<'a> FigurePicker<'a> {
-    /// Looks for these figures.
+    /// Creates a picker for these figures.
     pub fn of(figures: &'a BTreeMap<String, FigurePlan>) -> Self {
         let sought = |(name, figure): (&'a String, &'a FigurePlan)| {
-            // The plan was refused if its pattern is none.
+            // A plan with an invalid pattern has been refused before.
             let regex = regex(&figure.pattern).ok()?;
             Some(Sought { name, from: figure.from, regex, found: None, too_long: 0 })
         };
         Self { figures: figures.iter().filter_map(sought).collect() }
     }
 
-    /// Looks at one whole line; `None` is one that was too long to be kept.
+    /// Looks at one whole line; `None` stands for a line that was too long to be kept.
     pub fn see(&mut self, from: Output, line: Option<&str>) {
         for figure in self.figures.iter_mut().filter(|figure| figure.from == from) {
             let Some(line) = line else {
@@ -73,7 +73,7 @@ impl<'a> FigurePicker<'a> {
         }
     }
 
-    /// Names of figures with lines in which they were not looked for, and how many these were.
+    /// Returns the figures for which lines were skipped because they were too long, with the number of those lines.
     pub fn too_long(&self) -> impl Iterator<Item = (&str, usize)> {
         self.figures.iter().filter(|f| f.too_long > 0).map(|f| (f.name, f.too_long))
     }

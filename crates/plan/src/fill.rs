@@ -11,7 +11,7 @@ impl FillPlan {
         self.round(1, Nanos(u64::MAX))
     }
 
-    /// The load of a round, from 1, which takes at most so long.
+    /// Returns the load of round `number` (from 1), which takes at most `at_most`.
     pub fn round(&self, number: u32, at_most: Nanos) -> LoadSpec {
         let mut spec = LoadSpec::clone(&self.by);
         match self.rounds {

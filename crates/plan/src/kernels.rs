@@ -29,7 +29,7 @@ impl Plan {
         kernels
     }
 
-    /// Has cells and variants name their kernels by other names.
+    /// Replaces the names of kernels in cells and variants.
     pub fn name_kernels(&mut self, names: &BTreeMap<String, String>) {
         let cells = self.cells.iter_mut().filter_map(|cell| cell.machine.kernel.as_mut());
         let variants = self.facts.variants.iter_mut();
@@ -41,7 +41,7 @@ impl Plan {
         }
     }
 
-    /// Returns the modules that a kernel must have for the cells that run on it: those of their layers, and those that are no layer's.
+    /// Returns the modules that a kernel must have for the cells that run on it: those of their layers, and those that belong to no layer.
     pub fn modules_on(&self, kernel: Option<&str>) -> Vec<String> {
         let all: BTreeSet<_> =
             self.cells.iter().flat_map(of_layers).map(|one| one.module).collect();

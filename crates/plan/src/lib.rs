@@ -43,7 +43,7 @@ pub struct Plan {
     pub seed: Seed,
     /// The plan in short, as results keep it.
     pub facts: PlanFacts,
-    /// Notes on the file, for its reader.
+    /// Notes about the experiment's file, for its author.
     #[serde(skip)]
     pub notes: Vec<String>,
     /// Devices by role.
@@ -61,10 +61,10 @@ pub struct DevicePlan {
     pub size: Bytes,
     /// The most that will be stored on it at any moment (an upper bound).
     pub stored: Bytes,
-    /// The file or block device of the host that it shows, for reading only; `None`: it is empty and written to.
+    /// The file or block device of the host whose content it has, read-only; `None`: it is empty and can be written.
     #[serde(default)]
     pub file: Option<PathBuf>,
-    /// Tells whether variants ask for different sizes: it is the largest of them, for all.
+    /// Tells whether variants ask for different sizes; `size` is then the largest of them, for all variants.
     #[serde(default)]
     pub largest: bool,
     /// Model of the virtual disk; `None`: a file, as fast as the host.
@@ -94,7 +94,7 @@ pub struct CellPlan {
     pub variant: String,
     /// Repeat, from 1.
     pub repeat: u32,
-    /// Equal for all variants of one repeat.
+    /// Its seed, equal for all variants of one repeat.
     pub seed: Seed,
     /// The machine of the lab that it runs in.
     #[serde(default, skip_serializing_if = "Machine::is_usual")]
@@ -112,7 +112,7 @@ pub struct CellPlan {
     pub stages: Vec<StagePlan>,
     /// Flush and waits before figures are read.
     pub settle: Vec<Step>,
-    /// Probes that are sampled meanwhile.
+    /// Probes that are sampled during the cell.
     pub probes: Vec<Probe>,
     /// The top of the stack.
     pub target: Target,
@@ -120,7 +120,7 @@ pub struct CellPlan {
     pub about: Nanos,
 }
 
-/// A machine of the lab; what is `None` is as the lab chooses, or as the user of the lab says.
+/// A machine of the lab; a field that is `None` is left to the lab, or to its user's options.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
     /// Its memory, bytes.
@@ -135,12 +135,12 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Tells whether all of it is as the lab chooses.
+    /// Tells whether every field is left to the lab.
     pub fn is_usual(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Returns what is said of it, by key.
+    /// Returns the fields that are set, by key.
     pub fn shown(&self) -> BTreeMap<String, String> {
         let memory = self.memory.map(|memory| ("memory".to_owned(), memory.to_string()));
         let cpus = self.cpus.map(|cpus| ("cpus".to_owned(), cpus.to_string()));
@@ -167,7 +167,7 @@ pub struct PlacedLayer {
 pub struct StagePlan {
     /// `allocate`, `load`, `copy`, ...
     pub kind: String,
-    /// Its traits, which others must know; none in plans of earlier versions, which are taken down and not run.
+    /// Its traits; missing in plans of earlier versions, which can be taken down but are not run.
     #[serde(default = "unknown")]
     pub traits: StageTraits,
     /// Its name.
@@ -178,28 +178,28 @@ pub struct StagePlan {
     pub settle: bool,
     /// Steps that change settings of running layers, before it begins.
     pub before: Vec<Step>,
-    /// Target that it works on; of a load the layer of its first aim.
+    /// Target that it works on; for a load the layer of its first aim.
     pub target: Target,
-    /// It may lose writes that were not flushed before.
+    /// Tells whether it may lose writes that were not flushed before.
     #[serde(default)]
     pub loses: bool,
-    /// It begins at a drawn moment of the load before it, which never ends.
+    /// Tells whether it begins at a random moment of the load before it, which it cuts off.
     #[serde(default)]
     pub cuts_load: bool,
-    /// Aims of its load; empty where it is none.
+    /// Aims of its load; empty where it has no load.
     #[serde(default)]
     pub aims: Vec<Aim>,
-    /// When the cell fails because the stage has not ended.
+    /// The time after which the cell fails if the stage has not ended.
     #[serde(default)]
     pub deadline: Option<Nanos>,
     /// Its task.
     pub task: Task,
     /// Tells whether its hot places are its own; otherwise what is hot in one stage of a cell is hot in all.
     pub fresh_places: bool,
-    /// The point of a sweep that it is.
+    /// The point of a sweep that it measures, if it is one.
     #[serde(default)]
     pub sweep: Option<SweepFacts>,
-    /// The state that it brings a layer to.
+    /// The state that it brings a layer to, if any.
     #[serde(default)]
     pub state: Option<StatePlan>,
     /// I/Os it makes, when that is known beforehand.
@@ -215,7 +215,7 @@ fn unknown() -> StageTraits {
 }
 
 impl StagePlan {
-    /// Returns its record when it has begun, at `start_ns` of the run's epoch, as number `index` of its cell.
+    /// Returns the record with which it begins, at `start_ns` of the run's epoch, as stage number `index` of its cell.
     pub fn begun(&self, index: usize, start_ns: u64) -> StageRecord {
         StageRecord {
             index,
@@ -228,7 +228,7 @@ impl StagePlan {
         }
     }
 
-    /// Tells whether the machine boots anew in it.
+    /// Tells whether the machine reboots in it.
     pub fn reboots(&self) -> bool {
         self.task.steps().iter().any(|step| matches!(step.action, Action::Reboot { .. }))
     }
@@ -248,7 +248,7 @@ impl StagePlan {
         [&self.target].into_iter().chain(self.aims.iter().map(|aim| &aim.target)).map(|t| &t.offer)
     }
 
-    /// Returns how long it may take at most, where nobody knows beforehand how long it will.
+    /// Returns the longest time that it may take, if there is a limit: its command's time limit or its deadline, whichever is shorter.
     pub fn patience(&self) -> Option<Nanos> {
         let limit = self.command().map(|command| command.time_limit);
         limit.into_iter().chain(self.deadline).min()
@@ -259,12 +259,12 @@ impl StagePlan {
         self.task.command()
     }
 
-    /// Tells whether it does the same, however its load is written.
+    /// Tells whether it does the same as `other`, even if their loads are written in different ways.
     pub fn does_as(&self, other: &Self) -> bool {
         self.meant() == other.meant()
     }
 
-    /// Returns the one form of all stages that do the same.
+    /// Returns its normal form, which is equal for all stages that do the same.
     fn meant(&self) -> Self {
         let size = Aim::common_size(&self.aims);
         let mut meant = self.clone();

@@ -13,7 +13,7 @@ pub struct Needs {
     pub packages: Vec<String>,
     /// Kernel modules.
     pub modules: Vec<String>,
-    /// Kernel modules that are taken where the kernel has them: those that make it faster on processors that can, and schedulers.
+    /// Optional kernel modules, loaded where the kernel has them: faster code for certain processors, and I/O schedulers.
     #[serde(default)]
     pub faster: Vec<String>,
     /// Programs.
@@ -60,7 +60,7 @@ impl Needs {
         kinds.fold(Self::default(), |needs, kind| needs.beside(&Self::of(&kind.needs, 0)))
     }
 
-    /// Returns what people want in a shell over layers of these kinds, and no run needs.
+    /// Returns the needs of people in a shell over layers of these kinds, which a run does not have.
     pub fn by_hand<'a>(kinds: impl IntoIterator<Item = &'a layers::Kind>) -> Self {
         let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
         let all =
@@ -71,13 +71,13 @@ impl Needs {
         })
     }
 
-    /// These needs and `other`'s on top: memory adds up, as layers of one stack are there at once.
+    /// Returns these needs plus `other`'s, for layers of one stack, which exist at the same time: memory adds up.
     pub fn with(self, other: &Self) -> Self {
         let memory = Bytes(self.memory.0 + other.memory.0);
         Self { memory, ..self.beside(other) }
     }
 
-    /// These needs or `other`'s, of stacks that are never there at once.
+    /// Returns these needs joined with `other`'s, for stacks that never exist at the same time: the larger memory counts.
     pub fn beside(mut self, other: &Self) -> Self {
         let lists = [
             (&mut self.packages, &other.packages),

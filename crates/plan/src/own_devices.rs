@@ -2,13 +2,13 @@
 
 use crate::Plan;
 
-/// Keys of a device by which the disk is one that only a virtual disk can be, beside its model.
+/// Keys of a device that only a virtual disk can satisfy, apart from those of its model.
 pub const ATTRIBUTES: [&str; 6] =
     ["limit", "logical_block", "rotational", "write_cache", "discard", "destage"];
 
 impl Plan {
-    /// Adapts the plan to devices of the host, which are as they are: takes out what only a virtual disk can be. For each device of
-    /// which something was asked, the device's role and the keys that have no effect.
+    /// Adapts the plan to devices of the host, which are as they are: removes what only a virtual disk can satisfy. Returns, for each device
+    /// with such keys, its role and the keys that have no effect.
     pub fn on_own_devices(&mut self) -> Vec<(String, Vec<String>)> {
         let mut without = Vec::new();
         for (role, device) in &mut self.devices {

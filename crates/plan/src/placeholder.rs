@@ -1,6 +1,6 @@
 //! Placeholders in a command: `{mount}`, `{target}` and `{corpus.NAME}`. All other braces, and those after a `$`, are the program's own.
 
-/// A piece of a command's word.
+/// A piece of one word of a command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part<'t> {
     /// Text that stays as it is.
@@ -48,13 +48,13 @@ pub fn parts(text: &str) -> impl Iterator<Item = Part<'_>> {
     found.into_iter()
 }
 
-/// Other names in braces.
+/// Returns the names in braces that are no placeholders.
 pub fn others(text: &str) -> impl Iterator<Item = &str> {
     let known = |name: &str| matches!(name, "mount" | "target") || corpus(name).is_some();
     braces(text).map(|(_, name)| name).filter(move |name| !known(name))
 }
 
-/// The corpus that `{name}` stands for. Commands of before call it a tree.
+/// Returns the corpus that `{name}` stands for. Older commands say `tree.` instead of `corpus.`.
 fn corpus(name: &str) -> Option<&str> {
     ["corpus.", "tree."].iter().find_map(|word| name.strip_prefix(word))
 }

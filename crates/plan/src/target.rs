@@ -19,14 +19,14 @@ pub struct Target {
 pub struct Aim {
     /// The layer.
     pub target: Target,
-    /// The files in its directory, where it is one.
+    /// The files that the load works on, if the target is a directory.
     #[serde(default)]
     pub files: Option<Files>,
     /// Its part of the I/Os, in relation to the other aims'.
     pub share: Percent,
 }
 
-/// Files of one size in a folder of a directory, called by their numbers.
+/// Files of one size in a folder of a directory, named by their numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Files {
     /// The folder.
@@ -37,12 +37,12 @@ pub struct Files {
     pub count: u64,
     /// Size of each.
     pub size: Bytes,
-    /// Tells whether they are made now.
+    /// Tells whether the stage makes them, instead of using files that are there already.
     pub make: bool,
 }
 
 impl Aim {
-    /// All I/Os go to one block device.
+    /// Creates an aim that gets all I/Os.
     pub fn alone(target: Target) -> Self {
         Self { target, files: None, share: Percent(100.0) }
     }
@@ -62,7 +62,7 @@ impl Aim {
         numbers.map(|n| (format!("{path}/{}/{n}", files.folder), share)).collect()
     }
 
-    /// Bytes that `load` can write to it, which keeps to its range of the device, or of each file; without a load, all of it.
+    /// Bytes of it that `load` can write: the load's range of the device, or of each file; without a load, all of it.
     pub fn room(&self, load: Option<&LoadSpec>) -> u64 {
         let range = load.and_then(|load| load.range_in(self.bytes()).1);
         let each = range.map_or(self.bytes(), |range| range.min(self.bytes()));

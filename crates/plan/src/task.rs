@@ -21,11 +21,11 @@ pub enum Task {
     Fill(FillPlan),
     /// A load of a tree of files on the target.
     Tree(Box<TreePlan>),
-    /// The file system at the target is made old.
+    /// An ageing of the file system at the target.
     Age(Box<AgeingPlan>),
-    /// Blocks of a device go to the target.
+    /// A copy of blocks of a device to the target.
     Copy(CopyPlan),
-    /// A program works on the target.
+    /// A program that works on the target.
     Command(CommandPlan),
     /// Steps, one after the other.
     Steps(Vec<Step>),
@@ -69,7 +69,7 @@ pub struct TreePlan {
     pub duration: Option<Nanos>,
     /// The operations after which it ends.
     pub ios: Option<u64>,
-    /// Ends when it has come to rest.
+    /// Tells whether it ends when the number of its files has come to an equilibrium.
     pub equilibrium: bool,
     /// Length of an interval row.
     pub interval: Nanos,
@@ -77,7 +77,7 @@ pub struct TreePlan {
     pub folder: String,
 }
 
-/// A file system that is made old, in a directory of its own.
+/// An ageing of a file system, in a directory of its own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AgeingPlan {
     /// Files that grow in turn.
@@ -86,17 +86,17 @@ pub struct AgeingPlan {
     pub append: Bytes,
     /// Rounds, each with one flush.
     pub rounds: u64,
-    /// Runs of a file, on average, after which rounds end.
+    /// Rounds end when the files consist of this many runs (contiguous pieces) on average.
     pub runs_per_file: Option<f64>,
-    /// Bytes written after which rounds end.
+    /// Rounds end when this many bytes have been written.
     pub bytes: Option<Bytes>,
-    /// The time after which rounds end.
+    /// Rounds end after this time.
     pub duration: Option<Nanos>,
-    /// Removes every second file after the rounds.
+    /// Tells whether every second file is removed after the rounds.
     pub thin_out: bool,
-    /// Fills the file system then, to so many percent.
+    /// Percentage to which the file system is filled afterwards.
     pub fill_percent: Option<f64>,
-    /// Size of a file that fills it.
+    /// Size of each file that fills it.
     pub fill_file: Bytes,
     /// Bytes that are read, at most, of each kind of file.
     pub read: Bytes,
@@ -107,19 +107,19 @@ pub struct AgeingPlan {
 }
 
 impl AgeingPlan {
-    /// Returns the rounds after which `rounds` or `bytes` ends them.
+    /// Returns the number of rounds until `rounds` or `bytes` ends them.
     pub fn all_rounds(&self) -> u64 {
         let round = self.append.0.saturating_mul(self.files).max(1);
         let by_bytes = self.bytes.map_or(u64::MAX, |bytes| bytes.0.div_ceil(round).max(1));
         self.rounds.min(by_bytes)
     }
 
-    /// Returns what one file comes to in all rounds.
+    /// Returns the size of one file after all rounds.
     pub fn file_bytes(&self) -> Bytes {
         Bytes(self.append.0.saturating_mul(self.all_rounds()))
     }
 
-    /// Returns what all files that grow come to.
+    /// Returns the size of all growing files together after all rounds.
     pub fn grown_bytes(&self) -> Bytes {
         Bytes(self.file_bytes().0.saturating_mul(self.files))
     }
@@ -155,7 +155,7 @@ pub enum Otherwise {
 pub struct FillPlan {
     /// Name of the layer that is read.
     pub layer: String,
-    /// Which of its metrics.
+    /// The metric of it that is read.
     pub metric: String,
     /// The value that ends the fill.
     pub at_least: f64,
@@ -182,7 +182,7 @@ pub enum Rounds {
     Files(Bytes),
 }
 
-/// Which blocks are copied, and where they go.
+/// The blocks that are copied, and the place they are copied to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CopyPlan {
     /// Role of the device they come from.
@@ -204,7 +204,7 @@ pub struct CopyPlan {
 pub struct CommandPlan {
     /// The program and its arguments; `{mount}`, `{target}` and `{corpus.NAME}` stand in them.
     pub argv: Vec<String>,
-    /// When it is killed.
+    /// The time after which it is killed.
     pub time_limit: Nanos,
     /// Tells whether what it wrote is brought to stable storage after it, which is measured too.
     pub sync: bool,
@@ -222,7 +222,7 @@ pub struct FigurePlan {
     /// Its unit; a plain number unless said.
     #[serde(default)]
     pub unit: Option<Unit>,
-    /// Which direction is good, if one is.
+    /// The direction that is good, if one is.
     #[serde(default)]
     pub better: Option<Better>,
 }
@@ -243,8 +243,8 @@ impl CommandPlan {
         self.figures.iter().map(|(name, figure)| (name.clone(), figure.facts())).collect()
     }
 
-    /// The program and its arguments on `target`, a path; `corpus` gives the directory of a corpus. The error is the name of a corpus
-    /// that it does not give.
+    /// Returns the program and its arguments with the placeholders filled in: `target` is a path, `corpus` returns the directory of a corpus. The
+    /// error is the name of a corpus that `corpus` does not know.
     pub fn argv_on(
         &self,
         target: &str,

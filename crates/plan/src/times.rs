@@ -5,12 +5,12 @@ use units::Nanos;
 use crate::Plan;
 
 impl Plan {
-    /// Tells whether stages are commands, whose time nobody knows.
+    /// Tells whether any stage is a command, whose duration is not known beforehand.
     pub fn has_commands(&self) -> bool {
         self.cells.iter().flat_map(|cell| &cell.stages).any(|stage| stage.command().is_some())
     }
 
-    /// About how long it takes at least and at most: where it takes as many repeats as are needed it may end after the first look.
+    /// Returns roughly the least and the most time that it takes: a run with `--repeat auto` may end after the first look at its results.
     pub fn takes(&self) -> (Nanos, Nanos) {
         let until = |last: u32| -> u64 {
             let cells = self.cells.iter().filter(|cell| cell.repeat <= last);
@@ -22,7 +22,7 @@ impl Plan {
         (Nanos(first.min(time)), Nanos(all.min(time)))
     }
 
-    /// Returns why no verdict can be expected of a run that takes as many repeats as are needed: its time ends before the first look.
+    /// Returns why no verdict can be expected of a run with `--repeat auto:TIME`: its time ends before the first look. `None` where it does not.
     pub fn no_verdict(&self) -> Option<String> {
         let sequential = self.facts.sequential.as_ref()?;
         let (first, time) = (*sequential.looks.first()?, sequential.time?);
@@ -30,7 +30,7 @@ impl Plan {
         let needed = Nanos(until.map(|cell| cell.about.0).sum());
         (needed > time).then(|| {
             format!(
-                "{first} repeats take about {needed}, and fewer give no verdict: {time} will hardly do; --repeat auto:TIME with more, or --repeat auto"
+                "{first} repeats take about {needed}, and fewer give no verdict: {time} is hardly enough; use --repeat auto, or auto:TIME with more"
             )
         })
     }

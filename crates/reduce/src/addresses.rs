@@ -1,57 +1,57 @@
 //! A map of what each address holds, two bits each: set by the writers, read by the census.
 //!
-//! The census sees a sample of contents. When a sampled content is overwritten by one outside the sample, the census is not told, but the
-//! writer marks the address, and the census finds the mark.
+//! The census sees a sample of contents. It is not told when a sampled content is overwritten by a content outside the sample, but the writer marks
+//! the address, and the census finds the mark.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Addresses in one word.
+/// Number of addresses in one word.
 const EACH: u64 = 32;
 
 /// The kind of block that an address holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum AddressState {
-    /// Nothing that was written: never, or given back since.
+    /// Nothing: it was never written, or was discarded since.
     Nothing = 0,
     /// A zero block.
     Zero = 1,
-    /// A block that was not handed to the census.
+    /// A block that was not passed to the census.
     Data = 2,
-    /// A block that was.
+    /// A block that was passed to the census.
     Sampled = 3,
 }
 
-/// Blocks that addresses hold.
+/// Numbers of blocks that the addresses hold.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AddressCounts {
     /// Zero blocks.
     pub zeros: u64,
-    /// All others.
+    /// All other blocks.
     pub data: u64,
 }
 
-/// The states of all addresses. Several threads may set it at once, without a lock.
+/// The states of all addresses. Several threads may set them at once, without a lock.
 #[derive(Debug, Default)]
 pub struct Addresses {
     words: Box<[AtomicU64]>,
-    /// Tells whether only one thread at a time sets it.
+    /// Tells whether only one thread at a time sets states.
     alone: bool,
 }
 
 impl Addresses {
-    /// Words that so many addresses need.
+    /// Number of words that `addresses` addresses need.
     pub const fn words(addresses: u64) -> u64 {
         addresses.div_ceil(EACH)
     }
 
-    /// A map over words that are all 0; `alone` when only one thread at a time sets it, which costs less.
+    /// A map over words that are all 0; `alone` tells that only one thread at a time sets states, which is cheaper.
     pub fn over(words: Box<[AtomicU64]>, alone: bool) -> Self {
         Self { words, alone }
     }
 
-    /// Tells whether there are none.
+    /// Tells whether it has no addresses.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
@@ -73,13 +73,13 @@ impl Addresses {
     #[inline(always)]
     fn change(&self, word: &AtomicU64, new: impl Fn(u64) -> u64) {
         let mut held = word.load(Ordering::Relaxed);
-        // No test whether it changes: the branch is unpredictable and would wait for the memory.
+        // Stored without testing for a change: such a branch would be unpredictable and wait for memory.
         if self.alone {
             return word.store(new(held), Ordering::Relaxed);
         }
         loop {
             let wanted = new(held);
-            // Most overwrites replace a block by one like it.
+            // Most overwrites replace a block by one of the same kind.
             if wanted == held {
                 return;
             }
@@ -117,7 +117,7 @@ impl Addresses {
         }
     }
 
-    /// Returns what all of them hold.
+    /// Returns the counts over all addresses.
     pub fn held(&self) -> AddressCounts {
         /// The lower bit of each address.
         const LOW: u64 = u64::MAX / 3;

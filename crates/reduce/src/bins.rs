@@ -1,18 +1,18 @@
-//! The bins of VDO's packer, with fragments that can be told apart.
+//! The bins of VDO's packer, with a tag for each fragment.
 //!
-//! After `packer.c` of dm-vdo: 16 bins kept in the order of their free space; a fragment goes to the fullest bin that has
-//! room; when none has, the fullest bin is written out, unless it holds less than the new fragment takes, in which
-//! case the new block is written as it is. A bin with one fragment is not worth compressing either. A fragment whose block
-//! is written again meanwhile leaves its bin, and is written as it is (`wait_on_hash_lock` of `dedupe.c`).
+//! Modelled on `packer.c` of dm-vdo: 16 bins are kept in the order of their free space, and a fragment goes to the fullest bin that has room. If none
+//! has, the fullest bin is written out, unless it holds less than the new fragment takes; in that case the new block is written uncompressed. A bin
+//! with a single fragment is written uncompressed, too. A fragment whose block is written again meanwhile leaves its bin, and is written uncompressed
+//! (`wait_on_hash_lock` of `dedupe.c`).
 
-/// Bytes for fragments in a physical block: 4096 less a header of 36.
+/// Bytes for fragments in a physical block: 4096 minus a header of 36.
 pub const PAYLOAD: usize = 4060;
-/// Fragments that a physical block can hold.
+/// Most fragments in a physical block.
 pub const SLOTS: usize = 14;
-/// The largest LZ4 size that the packer takes; anything above is stored as it is.
+/// The largest LZ4 size that the packer takes; larger fragments are stored uncompressed.
 pub const LARGEST_FRAGMENT: usize = PAYLOAD - 1;
 
-/// Bins that are open at a time.
+/// Number of bins that are open at a time.
 const BINS: usize = 16;
 
 /// One compressed block on its way to a shared physical block.
@@ -20,7 +20,7 @@ const BINS: usize = 16;
 pub struct Fragment {
     /// Its LZ4 size, bytes.
     pub lz4_bytes: usize,
-    /// Whatever the caller knows it by.
+    /// A number by which the caller recognises it.
     pub tag: u32,
 }
 
@@ -49,8 +49,8 @@ impl Default for Bins {
 }
 
 impl Bins {
-    /// Puts a fragment into a bin. `write` is told of every physical block that this makes: the fragments in it, one for
-    /// a block that is written as it is.
+    /// Puts a fragment into a bin. `write` is called for every physical block that results, with the fragments in it; a single one means a block that
+    /// is written uncompressed.
     #[inline]
     pub fn add(&mut self, fragment: Fragment, write: &mut impl FnMut(&[Fragment])) {
         let size = fragment.lz4_bytes;
@@ -60,7 +60,7 @@ impl Bins {
         let fits = |&bin: &u8| self.bins[usize::from(bin) % BINS].free >= size;
         let place = match self.order.iter().position(fits) {
             Some(place) => place,
-            // Giving up on this block wastes no more than writing the fullest bin out would.
+            // Storing this block uncompressed wastes no more space than writing out the fullest bin would.
             None if size >= PAYLOAD - self.bin(0).free => return write(&[fragment]),
             None => {
                 self.write_out(0, write);
@@ -77,7 +77,7 @@ impl Bins {
         self.restore(place);
     }
 
-    /// Takes a fragment out of its bin: `None` when it is in none any more.
+    /// Takes a fragment out of its bin; `None` if it is no longer in a bin.
     pub fn remove(&mut self, tag: u32) -> Option<Fragment> {
         for place in 0..BINS {
             let bin = &mut self.bins[usize::from(self.order[place]) % BINS];
@@ -112,7 +112,7 @@ impl Bins {
         bin.free = PAYLOAD;
     }
 
-    /// Moves the one bin that changed to where it belongs.
+    /// Restores the order of the bins after one bin changed.
     fn restore(&mut self, mut place: usize) {
         let free = |bins: &[Bin; BINS], number: u8| bins[usize::from(number) % BINS].free;
         while place > 0
@@ -138,7 +138,7 @@ mod tests {
         Fragment { lz4_bytes, tag }
     }
 
-    /// The rules in the plainest words: a list of bins that is sorted before every fragment.
+    /// The rules in their simplest form: a list of bins that is sorted before every fragment.
     #[derive(Default)]
     struct Naive(Vec<Vec<Fragment>>);
 

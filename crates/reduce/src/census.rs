@@ -1,11 +1,11 @@
 //! The census: counts copies and LZ4 sizes among written blocks, in bounded memory, from their bytes alone.
 //!
-//! It starts with every block. Above its budget of distinct contents it doubles its sampling shift and drops what no longer passes;
+//! It starts with every block. Above its budget of distinct contents it raises its sampling shift by one and drops what no longer passes;
 //! samples are nested and picked by content, so that the rest is exactly what the final shift alone would have kept. Estimates follow
 //! from the share that is sampled, with standard errors.
 //!
 //! A small sample may hold none of the contents that are repeated most. While every block is seen these are known: when sampling begins,
-//! their copies above the usual are set aside, counted as they are, and stand for no others.
+//! their copies above the mean are set aside, counted as they are, and stand for no others.
 
 mod beginning;
 mod reservoir;
@@ -28,28 +28,29 @@ use crate::{BLOCK, Fingerprint, is_zero};
 pub use self::beginning::BEGINNING;
 pub use self::reservoir::most_sized;
 
-/// Contents with more than this many times the mean number of copies have their further copies set aside.
+/// Contents with more than this many times the mean number of copies are repeated often; their copies above the mean are set aside.
 const OFTEN: u64 = 4;
 
-/// Parts of the sample of sizes whose spread gives the packer's standard error, and least sizes in each.
+/// Number of parts into which the sample of sizes is divided for the packer's standard error, and (in the next line) least number of sizes in each
+/// part.
 const PARTS: usize = 16;
 const LEAST_PART: usize = 32;
 
-/// A content of the sample: its pick and the number of its copies.
+/// A content of the sample: the number that decides about its sampling, and its number of copies.
 struct Seen {
     pick: u64,
     copies: u64,
 }
 
-/// Counts what written blocks hold.
+/// Counts the contents of written blocks.
 pub struct Census {
     /// Bytes of a block.
     unit: usize,
-    /// Most distinct contents that it holds.
+    /// Most distinct contents that the sample holds.
     budget: usize,
     shift: u32,
     seen: HashMap<Fingerprint, Seen>,
-    /// The reservoir of blocks whose size will be taken.
+    /// The reservoir of blocks whose size will be measured at the end.
     reservoir: Reservoir,
     /// The first blocks, in order.
     beginning: Beginning,
@@ -57,9 +58,9 @@ pub struct Census {
     zeros: u64,
     /// Duplicates set aside while every block was seen; not part of the sample.
     aside: u64,
-    /// Contents that the addresses hold, when the callers say where blocks go.
+    /// Contents that the addresses hold, if the callers report where blocks go.
     live: Option<Live>,
-    /// log2 of how many times as large as the sample of written blocks that of live blocks may be.
+    /// log2 of the factor by which the sample of live blocks may be larger than that of written ones.
     ahead: u32,
 }
 
@@ -87,7 +88,7 @@ impl Census {
         }
     }
 
-    /// Also counts what `addresses` hold at the end. Of overwritten addresses only the last content is live, so the sample of live
+    /// Also counts the contents that `addresses` hold at the end. Of an overwritten address only the last content is live, so the sample of live
     /// blocks may be up to 2^`ahead` times as large as that of written ones.
     pub fn and_live(self, addresses: Arc<Addresses>, ahead: u32) -> Self {
         self.and_live_within(addresses, ahead, LIVE_ADDRESSES)
@@ -98,7 +99,7 @@ impl Census {
         Self { live, ahead, ..self }
     }
 
-    /// The sampling shift: blocks that [`crate::picked`] refuses for it need not be given. It never falls.
+    /// The sampling shift: blocks that [`crate::picked`] refuses at it need not be passed in. It never falls.
     pub fn shift(&self) -> u32 {
         let live = self.live.as_ref();
         live.map_or(self.shift, |live| live.shift().max(self.shift.saturating_sub(self.ahead)))
@@ -134,17 +135,17 @@ impl Census {
         }
     }
 
-    /// Counts all blocks handed to the kernel, zero blocks and those outside the sample included: percentages are of these.
+    /// Counts blocks handed to the kernel, including zero blocks and those outside the sample: they are the total for percentages.
     pub fn written(&mut self, blocks: u64) {
         self.written += blocks;
     }
 
-    /// Counts zero blocks. They must not be given to [`Census::add`] as well.
+    /// Counts zero blocks, which must not be passed to [`Census::add`] as well.
     pub fn add_zero(&mut self, blocks: u64) {
         self.zeros += blocks;
     }
 
-    /// Looks at one written block. Zero blocks are counted; others that the sample leaves out are passed over.
+    /// Counts one written block. A block that the sample leaves out is ignored, unless it is a zero block.
     pub fn add(&mut self, block: &[u8]) {
         if is_zero(block) {
             self.zeros += 1;
@@ -160,13 +161,13 @@ impl Census {
         self.keep(name, block);
     }
 
-    /// Keeps one of the first blocks, in order, to measure what the order does to the packer. For callers that name blocks themselves:
-    /// every block that is not zero, from the first on; [`BEGINNING`] are enough.
+    /// Keeps one of the first blocks, in order, to measure what the order does to the packer. Callers that name blocks themselves give it
+    /// every block that is not zero, from the first on; the first [`BEGINNING`] are enough.
     pub fn begin(&mut self, name: Name, block: &[u8]) {
         self.beginning.add(name, block);
     }
 
-    /// Counts a block that is not zero by its name. Its size is taken only if [`Census::keep`] gets its bytes too.
+    /// Counts a block that is not zero by its name. Its size is measured only if its bytes are passed to [`Census::keep`], too.
     pub fn add_named(&mut self, name: Name, place: Option<Place>) {
         if let (Some(live), Some(place)) = (&mut self.live, place) {
             let looked_at = name.passes(live.shift().max(self.shift.saturating_sub(self.ahead)));
@@ -188,8 +189,7 @@ impl Census {
         }
     }
 
-    /// The sampling shift of sizes: blocks that [`Name::is_sized`] refuses for it need not be given to [`Census::keep`]. It never
-    /// falls.
+    /// The sampling shift of sizes: blocks that [`Name::is_sized`] refuses at it need not be passed to [`Census::keep`]. It never falls.
     pub fn sized_shift(&self) -> u32 {
         self.reservoir.shift()
     }
@@ -199,14 +199,14 @@ impl Census {
         self.reservoir.tighten_to(shift);
     }
 
-    /// Keeps a block until its size is taken, if the sample has it. It may come before or after its name, and more than once.
+    /// Keeps a block until its size is measured, if it is in the sample. It may come before or after its name, and more than once.
     pub fn keep(&mut self, name: Name, block: &[u8]) {
         if name.passes(self.shift) && block.len() == self.unit {
             self.reservoir.keep(name, block);
         }
     }
 
-    /// The result. LZ4 sizes are taken only now, as they are slow and the load has ended.
+    /// Returns the result. LZ4 sizes are measured only now, since that is slow and the load has ended.
     pub fn finish(self) -> Achieved {
         let sampled: u64 = self.seen.values().map(|seen| seen.copies).sum();
         let written = self.written.max(sampled + self.aside + self.zeros);
@@ -241,8 +241,8 @@ impl Census {
         achieved
     }
 
-    /// Standard error of the share of duplicates: contents are clusters of copies, `share` a ratio of sums over them
-    /// (Cochran, Sampling Techniques, 3rd ed., 6.4), with the correction for a finite population.
+    /// Standard error of the share of duplicates: contents are clusters of copies, and `share` is a ratio of sums over the clusters (Cochran,
+    /// Sampling Techniques, 3rd ed., 6.4), with the finite population correction.
     fn error(&self, share: f64, sampled: u64) -> f64 {
         let left_out = 1.0 - 0.5f64.powi(self.shift as i32);
         let squares: f64 = self
@@ -276,14 +276,14 @@ impl Census {
         let left_out = (1.0 - sizes.len() as f64 / contents).max(0.0);
         let savings = sizes.iter().map(|&size| 100.0 * (1.0 - size as f64 / self.unit as f64));
         achieved.lz4_saving_error_points = error_of_mean(savings, left_out);
-        // VDO's packer knows blocks of 4096 bytes only.
+        // VDO's packer handles only blocks of 4096 bytes.
         if self.unit == BLOCK {
             self.measure_packer(achieved, &sizes, left_out);
         }
     }
 
-    /// Measures the saving of the packer on all contents in their order. Where only a sample of sizes is known, this is their saving in random
-    /// order, plus the gain or loss that the order brought in the first blocks.
+    /// Measures the saving of the packer on all contents in their order. If only a sample of sizes is known, this is the saving of the sample in
+    /// random order, plus the gain or loss that the order caused in the first blocks.
     fn measure_packer(&self, achieved: &mut Achieved, sizes: &[usize], left_out: f64) {
         let beginning = self.beginning.sizes();
         let in_order = packed(beginning.iter().map(|&(_, size)| size));
@@ -295,7 +295,7 @@ impl Census {
             achieved.packer_saving_percent = in_order.saving_percent();
             achieved.packer_saving_error_points = Some(0.0);
         } else if let Some((gained, gained_error)) = gained {
-            // In the order of fingerprints, so that every part is a random sample.
+            // The sizes are in the order of fingerprints, so that every part is a random sample.
             let parts = sizes.chunks_exact((sizes.len() / PARTS).max(LEAST_PART));
             let savings = parts.filter_map(|part| packed(part.iter().copied()).saving_percent());
             let error = error_of_mean(savings, left_out);
@@ -310,8 +310,8 @@ impl Census {
     }
 }
 
-/// Standard error of the mean of a sample that leaves out this share of all (with the finite population correction); 0 when it leaves
-/// out nothing, `None` when it has fewer than two values.
+/// Standard error of the mean of a sample that leaves out the share `left_out` of the population (with the finite population correction); 0 if it
+/// leaves out nothing, `None` if it has fewer than two values.
 fn error_of_mean(sample: impl Iterator<Item = f64>, left_out: f64) -> Option<f64> {
     if left_out == 0.0 {
         return Some(0.0);

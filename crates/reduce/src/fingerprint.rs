@@ -1,4 +1,4 @@
-//! Fingerprints: two blocks with equal fingerprints are taken for equal.
+//! Fingerprints: two blocks with equal fingerprints are regarded as equal.
 
 /// 128 bits of XXH3 over a block. Among 2^40 different blocks, two share one with probability 2^-49.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,6 +1,5 @@
-//! The data-reduction core: zero blocks, fingerprints, LZ4 sizes as the kernel gives them, VDO's packer,
-//! and the census that tells from bytes alone how far they dedupe and compress. Pure and deterministic:
-//! bounded memory, no global state, no access to the machine.
+//! The data-reduction core: zero blocks, fingerprints, LZ4 sizes as the kernel produces them, VDO's packer, and the census that measures from bytes
+//! alone how far blocks dedupe and compress. Pure and deterministic: bounded memory, no global state, no access to the machine.
 
 mod achieved;
 mod addresses;
@@ -38,5 +37,5 @@ pub use pick::{MAX_SHIFT, picked};
 pub use prefetch::prefetch;
 pub use zero::is_zero;
 
-/// Bytes in a block: what VDO dedupes and compresses at a time.
+/// Bytes in a block, the unit in which VDO dedupes and compresses.
 pub const BLOCK: usize = 4096;

@@ -1,8 +1,8 @@
-//! The live part of the census: what the addresses hold at the end.
+//! The live part of the census: the contents that the addresses hold at the end.
 //!
-//! For each address that got a sampled content the last one is kept, with its place in the order of writing; [`Addresses`] says whether it
-//! is still there. The table is bounded: first overwritten addresses are dropped, then addresses of contents held by many, and at last the
-//! sample is halved.
+//! For each address that got a sampled content, the last one is stored with its place in the order of writing; [`Addresses`] tells whether it is
+//! still there. The table is bounded: first, overwritten addresses are dropped, then most addresses of contents that are at many addresses, and at
+//! last the sample is halved.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use crate::addresses::{AddressState, Addresses};
 use crate::pick::MAX_SHIFT;
 use crate::room::make_room;
 
-/// Addresses in the table, at most (some 40 bytes each).
+/// Most addresses in the table (some 40 bytes each).
 pub const LIVE_ADDRESSES: usize = 1 << 17;
 
-/// Addresses of one content that are enough to know whether it is still there.
+/// Number of addresses of one content that are enough to know whether it is still there.
 const ENOUGH: usize = 64;
 
 /// Place of a written block.
@@ -33,22 +33,22 @@ pub struct Place {
 struct LastContent {
     order: u64,
     name: u64,
-    /// The strictest sample that has this content.
+    /// The largest shift whose sample still contains this content.
     level: u32,
 }
 
 /// Figures of the blocks that the addresses hold.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct LiveFigures {
-    /// Blocks that they hold, zero blocks among them.
+    /// Number of blocks that they hold, zero blocks included.
     pub blocks: u64,
-    /// Duplicates among these, percent.
+    /// Share of duplicates among these, percent.
     pub duplicate_percent: Option<f64>,
     /// Its standard error, points.
     pub error_points: Option<f64>,
 }
 
-/// The table.
+/// The bounded table of last contents.
 pub(crate) struct Live {
     addresses: Arc<Addresses>,
     budget: usize,
@@ -61,13 +61,13 @@ impl Live {
         Self { addresses, budget: budget.max(1), shift: 0, got: HashMap::default() }
     }
 
-    /// Addresses in the table.
+    /// Number of addresses in the table.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.got.len()
     }
 
-    /// The sample that it still has.
+    /// The sampling shift of the table.
     pub(crate) fn shift(&self) -> u32 {
         self.shift
     }
@@ -80,14 +80,14 @@ impl Live {
         }
     }
 
-    /// A content went to an address; `level` is the strictest sample that has it.
+    /// Notes that a content was written to an address; `level` is the largest shift whose sample contains the content.
     pub(crate) fn add(&mut self, place: Place, print: Option<Fingerprint>, level: u32) {
         let name = print.map_or(0, |print| print.0 as u64);
         let got = LastContent { order: place.order, name, level };
         match self.got.get_mut(&place.address) {
-            // Writers have queues of their own: what comes later may have been written before.
+            // Each writer has its own queue, so that an entry that arrives later may have been written earlier.
             Some(held) if held.order > got.order => {}
-            // A content outside of the sample hides what was there before.
+            // A content outside the sample replaces what was there before.
             Some(held) => *held = got,
             None if level >= self.shift => {
                 make_room(&mut self.got, self.budget);
@@ -104,7 +104,7 @@ impl Live {
         }
         let Self { addresses, got, .. } = self;
         got.retain(|&address, _| addresses.holds(address) == AddressState::Sampled);
-        // A quarter must be free again, so that this is seldom done.
+        // A quarter has to become free, so that this is done rarely.
         let enough = self.budget - self.budget / 4;
         if self.got.len() > enough {
             self.thin_out();
@@ -114,7 +114,7 @@ impl Live {
         }
     }
 
-    /// Keeps the newest addresses of contents that have many: contents are counted, not addresses.
+    /// Keeps only the newest addresses of contents that are at many addresses: what is counted is contents, not addresses.
     fn thin_out(&mut self) {
         let mut orders: HashMap<u64, Vec<u64>> = HashMap::default();
         for got in self.got.values() {
@@ -130,11 +130,11 @@ impl Live {
         self.got.retain(|_, got| oldest.get(&got.name).is_none_or(|&oldest| got.order >= oldest));
     }
 
-    /// The share of duplicates, from contents that pass `shift` too.
+    /// Returns the share of duplicates, based on the contents that also pass `shift`.
     ///
-    /// The number of blocks is known. That of contents follows from those in the sample, each of which stands for 2^shift: an
-    /// estimate that holds however often contents come (Horvitz and Thompson, 1952), with the standard error of a sample
-    /// that takes each content by itself.
+    /// The number of blocks is known. The number of contents is estimated from those in the sample, each of which stands for 2^shift: an estimate
+    /// that is valid however often contents repeat (Horvitz and Thompson, 1952), with the standard error of a sample that includes each content
+    /// independently.
     pub(crate) fn finish(&self, shift: u32) -> LiveFigures {
         let shift = shift.max(self.shift);
         let held = self.addresses.held();

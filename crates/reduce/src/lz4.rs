@@ -1,11 +1,11 @@
-//! LZ4 sizes, over liblz4 1.8.0.
+//! LZ4 sizes, computed with liblz4 1.8.0.
 //!
-//! The kernel's LZ4 gives the sizes of liblz4 1.7.3 to 1.8.0, byte for byte; newer ones differ in one block of
-//! twenty. That is why the version is pinned.
+//! The kernel's LZ4 produces the sizes of liblz4 1.7.3 to 1.8.0, byte for byte; newer versions differ in one block of twenty. That is why the version
+//! is pinned.
 
 use std::ffi::{c_char, c_int, c_void};
 
-// The library is linked by this crate; it does not declare the two functions that take their memory from the caller.
+// Links the library through this crate, which does not declare the two functions that get their memory from the caller.
 use lz4_sys as _;
 
 use crate::BLOCK;
@@ -23,27 +23,27 @@ unsafe extern "C" {
     ) -> c_int;
 }
 
-/// Makes the block again that `packed` was compressed from, and says whether it did: bytes that are not LZ4, or give less or more
-/// than a block, leave `block` in any state.
+/// Restores the block that `packed` was compressed from, and tells whether it could: if the bytes are not LZ4, or yield less or more than a block,
+/// the content of `block` is unspecified.
 ///
-/// These bytes come from a disk and may be anything, and liblz4 1.8.0 reads beyond what it is given when that is nothing. So a
-/// decoder without `unsafe` reads them: every decoder makes the same block of the same bytes, only compressors differ.
+/// The bytes come from a disk and may be anything, and liblz4 1.8.0 reads out of bounds for empty input. So a decoder without `unsafe` reads them:
+/// all decoders produce the same block from the same bytes, only compressors differ.
 #[must_use]
 pub fn expand(packed: &[u8], block: &mut [u8; BLOCK]) -> bool {
     lz4_flex::block::decompress_into(packed, block).is_ok_and(|made| made == BLOCK)
 }
 
-/// LZ4_COMPRESSBOUND(4096): with this much room, compression never fails.
+/// LZ4_COMPRESSBOUND(4096), the room with which compression never fails.
 const BOUND: usize = BLOCK + BLOCK / 255 + 16;
 
-/// LZ4 for blocks of 4096 bytes; its memory is taken once.
+/// LZ4 for blocks of 4096 bytes; its memory is allocated once.
 pub struct Lz4 {
     state: Box<[u64]>,
     out: Box<[u8; BOUND]>,
-    /// Output of longer texts.
+    /// Output buffer for longer texts.
     long_out: Vec<u8>,
     sizer: Sizer,
-    /// A block and nothing behind it.
+    /// A buffer with a block at its beginning and zeros behind it.
     text: Box<[u8; TEXT]>,
 }
 
@@ -64,10 +64,10 @@ impl Default for Lz4 {
 }
 
 impl Lz4 {
-    /// Bytes that [`Lz4::size_in`] wants to see, of which the first 4096 are the block.
+    /// Number of bytes that [`Lz4::size_in`] takes, of which the first 4096 are the block.
     pub const WINDOW: usize = TEXT;
 
-    /// Takes the memory that compression needs (about 360 KiB of addresses, of which 70 are used).
+    /// Allocates the memory that compression needs (about 360 KiB of address space, of which 70 KiB are used).
     pub fn new() -> Self {
         // SAFETY: takes nothing, returns a constant of the library.
         let bytes = unsafe { LZ4_sizeofState() };
@@ -81,23 +81,22 @@ impl Lz4 {
         }
     }
 
-    /// The LZ4 size of `block` in bytes as the kernel gives it; 4096 when LZ4 does not make it smaller. Equal to
-    /// [`Lz4::library_size`], without making the output.
+    /// The LZ4 size of `block` in bytes as the kernel would produce it; 4096 if LZ4 does not make it smaller. Equal to [`Lz4::library_size`], but
+    /// without producing the output.
     #[inline]
     pub fn size(&mut self, block: &[u8; BLOCK]) -> Result<usize, Lz4Error> {
         self.text[..BLOCK].copy_from_slice(block);
         Ok(self.sizer.size(&self.text).min(BLOCK))
     }
 
-    /// [`Lz4::size`] of the block at the beginning of `window`, which is not copied. What stands behind the block does not
-    /// matter.
+    /// The same as [`Lz4::size`] for the block at the beginning of `window`, without copying it. The bytes behind the block do not matter.
     #[inline]
     pub fn size_in(&mut self, window: &[u8; Self::WINDOW]) -> usize {
         self.sizer.size(window).min(BLOCK)
     }
 
-    /// Bytes that liblz4 makes of `text` of any length, in one piece; its own length when LZ4 does not make it smaller.
-    /// Keeps memory for the output.
+    /// Number of bytes to which liblz4 compresses `text` of any length, as a whole; its own length if LZ4 does not make it smaller. Keeps memory for
+    /// the output.
     pub fn size_of(&mut self, text: &[u8]) -> Result<usize, Lz4Error> {
         let room = text.len() + text.len() / 255 + 16;
         let (Ok(length), Ok(bound)) = (c_int::try_from(text.len()), c_int::try_from(room)) else {
@@ -106,8 +105,7 @@ impl Lz4 {
         if self.long_out.len() < room {
             self.long_out.resize(room, 0);
         }
-        // SAFETY: the state is what the library asks for; source and destination are valid for the lengths given, and
-        // do not overlap.
+        // SAFETY: the state has the size that the library requires; source and destination are valid for the given lengths, and do not overlap.
         let size = unsafe {
             LZ4_compress_fast_extState(
                 self.state.as_mut_ptr().cast(),
@@ -124,16 +122,16 @@ impl Lz4 {
         }
     }
 
-    /// The block compressed by liblz4, as many bytes as [`Lz4::size`] says; the block itself when LZ4 does not make it smaller.
+    /// The block as compressed by liblz4, with as many bytes as [`Lz4::size`] returns; the block itself if LZ4 does not make it smaller.
     pub fn compressed<'a>(&'a mut self, block: &'a [u8; BLOCK]) -> Result<&'a [u8], Lz4Error> {
         let size = self.library_size(block)?;
         Ok(if size < BLOCK { &self.out[..size] } else { block })
     }
 
-    /// The size that liblz4 compresses the block to.
+    /// The size to which liblz4 compresses the block.
     pub fn library_size(&mut self, block: &[u8; BLOCK]) -> Result<usize, Lz4Error> {
-        // SAFETY: the state has the size that the library asks for and the alignment of a u64, as it wants;
-        // source and destination are valid for the lengths given, and do not overlap.
+        // SAFETY: the state has the size that the library requires and the alignment of a u64, as it requires; source and destination are valid for
+        // the given lengths, and do not overlap.
         let size = unsafe {
             LZ4_compress_fast_extState(
                 self.state.as_mut_ptr().cast(),
@@ -194,7 +192,7 @@ mod tests {
             }
             assert!(expand(&packed, &mut out) && out == block, "seed {seed}");
             assert!(!expand(&packed[..size - 1], &mut out), "seed {seed}");
-            // Damaged bytes may give another block, but nothing beyond it.
+            // Damaged bytes may yield another block, but nothing is written beyond it.
             let at = random.below(size as u64) as usize;
             packed[at] ^= 1 << random.below(8);
             let _ = expand(&packed, &mut out);
@@ -202,7 +200,7 @@ mod tests {
         assert!(!expand(&[], &mut [0; BLOCK]));
     }
 
-    /// Blocks of many kinds: noise, runs, words, copies from near and far, all of one byte.
+    /// Blocks of many kinds: noise, runs, words, copies from near and far, and blocks of a single byte value.
     fn mixed(seed: u64) -> [u8; BLOCK] {
         let mut rng = units::Seed(seed).generator();
         let letters = 1 + rng.below(256);
@@ -231,7 +229,7 @@ mod tests {
         }
     }
 
-    /// Noise is looked for in a table that is not cleared: what came before must not matter, nor what the block itself has twice.
+    /// Noise is detected with a table that is not cleared: neither earlier blocks nor repetitions within the block itself may change the size.
     #[test]
     fn noise_with_and_without_a_match_has_the_librarys_size_whatever_came_before() {
         let mut lz4 = Lz4::new();
@@ -239,7 +237,8 @@ mod tests {
         let mut smaller = 0;
         for round in 0..20_000u64 {
             let mut block: [u8; BLOCK] = std::array::from_fn(|_| rng.next_u64() as u8);
-            // None, or some bytes again that stood before; from where all places are looked at, or from anywhere.
+            // No match, or one of several lengths that repeats earlier bytes; from a position in the part that is searched without gaps, or from
+            // anywhere.
             let length = [0, 0, 4, 30, 60][rng.below(5) as usize];
             let most = [12, 64, BLOCK as u64 - 60][rng.below(3) as usize];
             let (from, to) = (rng.below(most) as usize, rng.below(most) as usize);
@@ -270,7 +269,7 @@ mod tests {
         for seed in 0..200 {
             let block = mixed(seed);
             window[..BLOCK].copy_from_slice(&block);
-            // What would make the last match longer, and what would not.
+            // Bytes behind the block that would make the last match longer, and bytes that would not.
             for behind in [block, mixed(seed + 1), [block[BLOCK - 1]; BLOCK]] {
                 window[BLOCK..2 * BLOCK].copy_from_slice(&behind);
                 let size = lz4.size_in(window.first_chunk().unwrap());

@@ -1,10 +1,10 @@
-//! The name of a block: all that the census asks of its bytes, but for their size.
+//! The name of a block: all that the census needs of its bytes, except for their size.
 
 use crate::Fingerprint;
 use crate::pick::{level, passes, pick};
 
-/// Which content a block has, and which samples have it. Whoever writes a block can name it while it is in the cache, and hand over
-/// these few bytes in place of it.
+/// Identifies the content of a block and the samples that contain it. A writer can name a block while it is in the cache, and pass on these few bytes
+/// instead of the block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Name {
     pub(crate) print: Fingerprint,
@@ -12,7 +12,7 @@ pub struct Name {
 }
 
 impl Name {
-    /// The name of a block; zero blocks are to be counted apart ([`crate::is_zero`]).
+    /// The name of a block; zero blocks have to be counted separately ([`crate::is_zero`]).
     pub fn of(block: &[u8]) -> Self {
         Self { print: Fingerprint::of(block), pick: pick(block) }
     }
@@ -23,14 +23,14 @@ impl Name {
         passes(self.pick, shift)
     }
 
-    /// Tells whether the size of such a block is taken at this strictness. By other bits than the sample, so that a strict
-    /// census still keeps blocks to size.
+    /// Tells whether the size of this block is measured at the sampling shift `shift`. This uses other bits than the sample itself, so that a census
+    /// with a large shift still has blocks to measure.
     #[inline]
     pub fn is_sized(&self, shift: u32) -> bool {
         passes(self.pick.swap_bytes(), shift)
     }
 
-    /// The strictest sample that has it.
+    /// The largest shift whose sample contains it.
     pub(crate) fn level(&self) -> u32 {
         level(self.pick)
     }
@@ -57,7 +57,7 @@ mod tests {
             sized += u32::from(name.is_sized(2));
         }
         assert!((900..1150).contains(&named), "{named}");
-        // Whether a size is taken says nothing of the sample.
+        // Whether a size is measured is independent of the sample.
         assert!((200..320).contains(&sized), "{sized} of {named}");
     }
 }

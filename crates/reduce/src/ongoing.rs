@@ -1,11 +1,11 @@
-//! The packer in the middle of its data: what it has stored so far.
+//! A packer in the middle of its data, with what it has stored so far.
 
 use crate::bins::{Bins, Fragment};
 
-/// The tag of a fragment that is about to leave.
+/// The tag of a fragment that is about to leave the packer.
 const NEAR: u32 = 1;
 
-/// A packer in the middle of its data: bins that are open count as far as they are filled, not as whole blocks.
+/// A packer in the middle of its data: an open bin counts as a partly filled block rather than a whole one.
 #[derive(Debug, Clone, Default)]
 pub struct Ongoing {
     bins: Bins,
@@ -16,7 +16,7 @@ pub struct Ongoing {
 }
 
 impl Ongoing {
-    /// Packs one more block, by its LZ4 size in bytes.
+    /// Packs one more block, given its LZ4 size in bytes.
     pub fn add(&mut self, lz4_bytes: usize) {
         self.pack(Fragment { lz4_bytes, tag: 0 });
     }
@@ -33,7 +33,7 @@ impl Ongoing {
         });
     }
 
-    /// Packs a block whose content comes again right behind it: it leaves the packer, if it is still there, and is stored as it is.
+    /// Packs a block whose content is written again right after it: if it is still in the packer, it leaves it and is stored uncompressed.
     pub fn add_near(&mut self, lz4_bytes: usize) {
         self.pack(Fragment { lz4_bytes, tag: NEAR });
         if self.bins.remove(NEAR).is_some() {
@@ -41,7 +41,7 @@ impl Ongoing {
         }
     }
 
-    /// Physical blocks so far. An open bin counts as a part of one: its bytes over the mean bytes of a shared block.
+    /// Number of physical blocks so far. An open bin counts as a part of one: its bytes over the mean bytes of a shared block.
     pub fn physical(&self) -> f64 {
         let full = if self.shared > 0.0 { self.shared_bytes / self.shared } else { 0.0 };
         let (mut physical, mut open) = (self.written, self.bins.clone());
@@ -49,7 +49,7 @@ impl Ongoing {
         physical
     }
 
-    /// Returns what they save of all blocks, percent.
+    /// Returns the saving compared with the number of blocks, percent.
     pub fn saving_percent(&self) -> f64 {
         100.0 * (1.0 - self.physical() / self.blocks.max(1.0))
     }
@@ -82,7 +82,7 @@ mod tests {
         (0..2 * 40).for_each(|_| ongoing.add(2030));
         (0..10).for_each(|_| ongoing.add_near(1000));
         assert_eq!(ongoing.physical(), 50.0);
-        // What fills a block to its last byte is written with it.
+        // A fragment that fills a block to its last byte is written out with it at once.
         ongoing.add(2030);
         ongoing.add_near(2030);
         assert_eq!(ongoing.physical(), 51.0);

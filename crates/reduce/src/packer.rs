@@ -1,16 +1,15 @@
-//! VDO's packer: which LZ4 fragments share a physical block.
+//! VDO's packer: determines which LZ4 fragments share a physical block.
 //!
-//! The rules are those of [`Bins`]; here is what follows from sizes alone.
+//! The rules are those of [`Bins`]; this module has what follows from sizes alone.
 
 use crate::bins::{Bins, Fragment, PAYLOAD, SLOTS};
 
-/// Blocks that share a physical block when all have the LZ4 size `lz4_bytes`: min(14, 4060 / size), and 1 where the
-/// packer can do nothing.
+/// Number of blocks in a physical block if all have the LZ4 size `lz4_bytes`: min(14, 4060 / size), and 1 where the packer cannot combine them.
 pub fn fragments_per_block(lz4_bytes: usize) -> u32 {
     (PAYLOAD / lz4_bytes.max(1)).clamp(1, SLOTS) as u32
 }
 
-/// Returns what the packer saves on blocks that all have the LZ4 size `lz4_bytes`, percent: 100 (1 - 1/k).
+/// Returns the saving of the packer on blocks that all have the LZ4 size `lz4_bytes`, percent: 100 (1 - 1/k).
 pub fn uniform_saving_percent(lz4_bytes: usize) -> f64 {
     100.0 * (1.0 - 1.0 / f64::from(fragments_per_block(lz4_bytes)))
 }
@@ -24,7 +23,7 @@ pub struct Packed {
     pub fragments: u64,
     /// Physical blocks with fragments.
     pub packed_blocks: u64,
-    /// Blocks stored as they are.
+    /// Blocks stored uncompressed.
     pub whole_blocks: u64,
 }
 
@@ -34,7 +33,7 @@ impl Packed {
         self.packed_blocks + self.whole_blocks
     }
 
-    /// Counts one physical block that holds this many.
+    /// Counts one physical block that holds this many fragments.
     fn count(&mut self, fragments: usize) {
         if fragments < 2 {
             self.whole_blocks += 1;
@@ -59,7 +58,7 @@ pub struct Packer {
 }
 
 impl Packer {
-    /// Empty bins.
+    /// A packer with empty bins.
     pub fn new() -> Self {
         Self::default()
     }
@@ -77,7 +76,7 @@ impl Packer {
         self.bins.flush(&mut |block| done.count(block.len()));
     }
 
-    /// Flushes, and says what became of all blocks.
+    /// Flushes, and returns the counts of all blocks.
     pub fn finish(mut self) -> Packed {
         self.flush();
         self.done

@@ -1,22 +1,22 @@
-//! The sample: blocks picked by what they hold, so that all copies of a block are picked together.
+//! The sample: blocks chosen by their content, so that all copies of a block are chosen together.
 //!
-//! A sample by position would see a duplicate only when both copies happen to be in it: at one block in
-//! thirteen it finds 4 % of 50 % duplicates. Samples are nested: what passes a shift passes every smaller one.
+//! A sample by position would notice a duplicate only if both copies happened to be in it: with one block in thirteen it would find 4 % where 50 %
+//! are duplicates. Samples are nested: a block that passes a shift passes every smaller one.
 
-/// The strictest sample: one block in 2^40.
+/// The largest sampling shift: one block in 2^40.
 pub const MAX_SHIFT: u32 = 40;
 
-/// Bytes at the head of a block that decide.
+/// Number of bytes at the head of a block that decide.
 const HEAD: usize = 32;
 
-/// Tells whether a block belongs to the sample of one in 2^`shift` contents. A cheap function of its first 32 bytes:
-/// meant for blocks whose heads differ, as generated content's do. Zero blocks are to be counted apart ([`crate::is_zero`]).
+/// Tells whether a block belongs to the sample of one in 2^`shift` contents. This is a cheap function of its first 32 bytes, meant for blocks whose
+/// heads differ, as those of generated content do. Zero blocks have to be counted separately ([`crate::is_zero`]).
 #[inline]
 pub fn picked(block: &[u8], shift: u32) -> bool {
     passes(pick(block), shift)
 }
 
-/// The number that decides for a block.
+/// The number that decides which samples contain a block.
 #[inline]
 pub(crate) fn pick(block: &[u8]) -> u64 {
     let mut head = [0u8; HEAD];
@@ -31,7 +31,7 @@ pub(crate) fn pick(block: &[u8]) -> u64 {
     })
 }
 
-/// The strictest sample that a block with this number is in.
+/// The largest shift whose sample contains a block with this number.
 #[inline]
 pub(crate) fn level(pick: u64) -> u32 {
     pick.trailing_zeros().min(MAX_SHIFT)

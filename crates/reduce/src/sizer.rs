@@ -1,5 +1,5 @@
-//! LZ4 sizes without LZ4 output: the search of liblz4's fast compressor for inputs below 64 KiB, with only the
-//! lengths of what it would write added up.
+//! LZ4 sizes without LZ4 output: the search of liblz4's fast compressor for inputs below 64 KiB, which only adds up the lengths of what would be
+//! written.
 //!
 //! The sizes must equal the library's byte for byte, so every step of the search is the library's: a table of 2^13 positions by a
 //! multiplicative hash of four bytes, empty entries meaning position 0, a stride that grows by one every 64 misses, matches extended
@@ -12,25 +12,25 @@ use crate::BLOCK;
 pub use slots::TEXT;
 use slots::{HASH_BITS, MULTIPLIER, Slots};
 
-/// Entries in the table of positions.
+/// Number of entries in the table of positions.
 const ENTRIES: usize = 1 << HASH_BITS;
 /// The last position of each hash, with room for every 16-bit number, so that no look-up needs a bounds check.
 type Places = [u16; 1 << 16];
 /// Bytes of the shortest match.
 const MIN_MATCH: usize = 4;
-/// No match starts in the last bytes, this many.
+/// Position after which no match may start: the last 12 bytes are never searched.
 const SEARCH_END: usize = BLOCK - 12;
-/// No match reaches into the last bytes, this many.
+/// Position where every match ends at the latest: the last 5 bytes are never matched.
 const MATCH_END: usize = BLOCK - 5;
-/// Places after which the stride grows; one more has a stride of 1.
+/// Number of positions after which the stride grows; the stride of 1 covers one position more.
 const RUN: usize = 64;
-/// Finds LZ4 sizes of blocks of 4096 bytes. Its memory (40 KiB that are used) is taken once.
+/// Computes LZ4 sizes of blocks of 4096 bytes. Its memory (of which 40 KiB are used) is allocated once.
 pub struct Sizer {
     table: Box<Places>,
     slots: Box<Slots>,
     /// For each hash, bits of the last word that had it; see [`is_noise`].
     seen: Box<[u16; ENTRIES]>,
-    /// Tells whether the last block had no match at all: blocks of noise come in rows.
+    /// Tells whether the last block had no match at all: blocks of noise often follow each other.
     noise: bool,
 }
 
@@ -47,7 +47,7 @@ fn word(text: &[u8; TEXT], at: usize) -> u32 {
     u32::from_le_bytes([text[at], text[at + 1], text[at + 2], text[at + 3]])
 }
 
-/// The eight bytes that stand `BEHIND` bytes behind `at`.
+/// The eight bytes that begin `BEHIND` bytes after `at`.
 #[inline(always)]
 fn long<const BEHIND: usize>(text: &[u8; TEXT], at: usize) -> u64 {
     let at = usize::from(at as u16) + BEHIND;
@@ -55,14 +55,14 @@ fn long<const BEHIND: usize>(text: &[u8; TEXT], at: usize) -> u64 {
     bytes.try_into().map_or(0, u64::from_le_bytes)
 }
 
-/// Bytes that a length takes beyond the token: none below 15, then one, and one more for each 255.
+/// Number of bytes that a length takes after the token: none below 15, then one, and one more for each 255.
 #[inline(always)]
 fn length_bytes(length: usize) -> usize {
-    // In 32 bits a product takes the place of the division in one register less.
+    // In 32 bits the compiler replaces the division by a product with one register less.
     ((length as u32 + 240) / 255) as usize
 }
 
-/// Equal bytes behind the four that `a` and `b` begin with, up to the place where matches end.
+/// Number of equal bytes after the four that `a` and `b` begin with, up to the position where matches must end.
 #[inline(always)]
 fn equal_bytes(text: &[u8; TEXT], a: usize, b: usize) -> usize {
     let differ = long::<MIN_MATCH>(text, a) ^ long::<MIN_MATCH>(text, b);
@@ -70,7 +70,7 @@ fn equal_bytes(text: &[u8; TEXT], a: usize, b: usize) -> usize {
         return (differ.trailing_zeros() / 8) as usize;
     }
     if differ == 0 && a + MIN_MATCH + 40 <= MATCH_END {
-        // Of the matches that are longer than that, nearly all end here: one branch that nobody can foretell less.
+        // Nearly all longer matches end within these 32 bytes; testing them together avoids an unpredictable branch.
         let apart = [
             long::<12>(text, a) ^ long::<12>(text, b),
             long::<20>(text, a) ^ long::<20>(text, b),
@@ -100,7 +100,7 @@ fn equal_bytes(text: &[u8; TEXT], a: usize, b: usize) -> usize {
     a - start
 }
 
-/// Enters a place into the table; gives the last one with its hash, where the same four bytes may stand.
+/// Enters a position into the table; returns the previous one with the same hash, where the same four bytes may be.
 #[inline(always)]
 fn enter(table: &mut Places, slots: &Slots, at: usize) -> usize {
     let slot = slots[usize::from(at as u16)];
@@ -108,7 +108,7 @@ fn enter(table: &mut Places, slots: &Slots, at: usize) -> usize {
 }
 
 impl Sizer {
-    /// Bytes that LZ4 makes of the block at the beginning of `text`; may be more than 4096.
+    /// Number of bytes to which LZ4 compresses the block at the beginning of `text`; may be more than 4096.
     pub fn size(&mut self, text: &[u8; TEXT]) -> usize {
         if std::mem::take(&mut self.noise) && is_noise(text, &mut self.seen) {
             self.noise = true;
@@ -133,7 +133,7 @@ impl Sizer {
             out += length_bytes(literals) + literals;
             loop {
                 let more = equal_bytes(text, at, candidate);
-                // Token and offset take 3.
+                // Token and offset take 3 bytes.
                 out += 3 + length_bytes(more);
                 at += MIN_MATCH + more;
                 anchor = at;
@@ -153,9 +153,9 @@ impl Sizer {
     }
 }
 
-/// Tells whether the block has no match, found without a table of positions. `seen` keeps for each hash other bits of the product that the hash
-/// comes from; equal words have equal bits. Leftovers of other blocks, and words that differ only in the three bits not kept, can make a
-/// match appear: then the block is searched as usual. No match is hidden.
+/// Tells whether the block has no match, without using a table of positions. `seen` keeps for each hash other bits of the product from which the hash
+/// is taken; equal words have equal bits. Leftovers of other blocks, and words that differ only in the three bits that are not kept, can look like a
+/// match; then the block is searched as usual. A real match is never missed.
 fn is_noise(text: &[u8; TEXT], seen: &mut [u16; ENTRIES]) -> bool {
     let mut saw = |at| {
         let product = word(text, at).wrapping_mul(MULTIPLIER);
@@ -166,13 +166,13 @@ fn is_noise(text: &[u8; TEXT], seen: &mut [u16; ENTRIES]) -> bool {
     first(1, |at| saw(at).then_some(())).is_none()
 }
 
-/// Returns what the literals from `anchor` to the end of the block take.
+/// Returns the number of bytes for the literals from `anchor` to the end of the block.
 fn rest(anchor: usize) -> usize {
     let literals = BLOCK - anchor;
     1 + length_bytes(literals) + literals
 }
 
-/// The first place from `at` on where a match starts, and the match.
+/// The first position from `at` on where a match starts, and the position that it matches.
 #[inline(always)]
 fn search(
     text: &[u8; TEXT],
@@ -186,14 +186,14 @@ fn search(
     })
 }
 
-/// Visits positions from `at` on with the library's growing stride; gives the first result of `look`.
+/// Visits positions from `at` on with the library's growing stride; returns the first result of `look`.
 #[inline(always)]
 fn first<T>(at: usize, mut look: impl FnMut(usize) -> Option<T>) -> Option<T> {
-    // Counted in 32 bits: of what is made of the place later, the compiler then counts less up beside it.
+    // Counted in 32 bits: the compiler then keeps fewer values derived from the position in step with it.
     const END: u32 = SEARCH_END as u32;
     const PLACES: u32 = RUN as u32;
     let mut at = at as u32;
-    // A place is looked at only if the next one is not behind the end.
+    // A position is visited only if the next one is not beyond the end.
     let mut stop = (at + PLACES + 1).min(END);
     let mut stride = 1;
     loop {

@@ -1,6 +1,6 @@
-//! Space accounting: what a volume takes on its device beside data, and how large a device has to be.
+//! Space accounting: the space that a volume takes on its device besides data, and the size that a device needs.
 //!
-//! The layout of dm-vdo (`encodings.c`), checked against what vdoformat 8.3.1.1 and a fresh volume's counters say.
+//! The layout of dm-vdo (`encodings.c`), checked against vdoformat 8.3.1.1 and the counters of a fresh volume.
 
 use crate::BLOCK;
 use crate::index::Geometry;
@@ -17,9 +17,9 @@ const SUMMARY: u64 = 64;
 pub const TAIL: u64 = JOURNAL + SUMMARY;
 /// The journal of one slab.
 const SLAB_JOURNAL: u64 = 224;
-/// Reference counts in one block.
+/// Number of reference counts in one block.
 const COUNTS_PER_BLOCK: u64 = 4032;
-/// Entries on one page of the block map, 5 bytes each.
+/// Number of entries on one page of the block map, 5 bytes each.
 pub const MAP_ENTRIES: u64 = 812;
 /// Most slabs that a volume can have.
 pub const MOST_SLABS: u64 = 8192;
@@ -31,7 +31,7 @@ pub struct SlabBits(u32);
 impl SlabBits {
     /// lvm's default: 2 GiB.
     pub const DEFAULT: Self = Self(19);
-    /// The smallest that lvm takes: 128 MiB.
+    /// The smallest that lvm accepts: 128 MiB.
     pub const SMALLEST_OF_LVM: Self = Self(15);
     /// The largest: 32 GiB.
     pub const LARGEST: Self = Self(23);
@@ -41,12 +41,12 @@ impl SlabBits {
         (13..=23).contains(&bits).then_some(Self(bits))
     }
 
-    /// The next larger; `None` above 32 GiB.
+    /// The next larger size; `None` above 32 GiB.
     pub fn next(self) -> Option<Self> {
         Self::new(self.0 + 1)
     }
 
-    /// Blocks of a slab, its own records included.
+    /// Number of blocks in a slab, its own metadata included.
     pub fn blocks(self) -> u64 {
         1 << self.0
     }
@@ -56,7 +56,7 @@ impl SlabBits {
         self.blocks() * BLOCK as u64
     }
 
-    /// Returns the blocks of a slab for data and block map pages: all but its journal and reference counts.
+    /// Returns the number of blocks in a slab for data and block map pages: all except its journal and reference counts.
     pub fn data_blocks(self) -> u64 {
         let left = self.blocks() - SLAB_JOURNAL;
         // ceil(data / 4032) blocks count the references of `data` blocks.
@@ -73,11 +73,11 @@ impl SlabBits {
 pub struct VolumeLayout {
     /// Blocks of the device.
     pub device_blocks: u64,
-    /// Whole slabs.
+    /// Number of whole slabs.
     pub slabs: u64,
     /// Blocks for data and for the block map.
     pub data_blocks: u64,
-    /// Blocks for all else: index, journals, reference counts, and what is left of the last slab.
+    /// Blocks for everything else: index, journals, reference counts, and the incomplete last slab.
     pub overhead_blocks: u64,
 }
 
@@ -107,12 +107,12 @@ pub fn leaf_pages(logical_blocks: u64) -> u64 {
     logical_blocks.div_ceil(MAP_ENTRIES)
 }
 
-/// Returns the block map cache that holds `pages`, in whole MiB.
+/// Returns the size of a block map cache that holds `pages` pages, in whole MiB.
 pub fn block_map_cache_mib(pages: u64) -> u64 {
     pages.div_ceil((1 << 20) / crate::BLOCK as u64)
 }
 
-/// Pages of the block map between its roots and its leaves: three levels of at least 60 pages.
+/// Number of pages of the block map between its roots and its leaves: three levels of at least 60 pages.
 pub fn interior_pages(logical_blocks: u64) -> u64 {
     let mut level = leaf_pages(logical_blocks);
     let above = || {
@@ -122,7 +122,7 @@ pub fn interior_pages(logical_blocks: u64) -> u64 {
     std::iter::repeat_with(above).take(3).sum()
 }
 
-/// Returns the pages of the block map once all of `logical_blocks` have been written.
+/// Returns the number of pages of the block map once all of `logical_blocks` have been written.
 pub fn block_map_blocks(logical_blocks: u64) -> u64 {
     if logical_blocks == 0 {
         0
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn slabs_hold_what_vdo_says() {
         assert_eq!(SlabBits::DEFAULT.data_blocks(), 523_934);
-        // One block fewer was seen free in a fresh slab of 32 MiB.
+        // A fresh slab of 32 MiB was seen to have one free block fewer.
         assert!(SlabBits::new(13).unwrap().data_blocks().abs_diff(7_965) <= 1);
         assert_eq!(SlabBits::DEFAULT.bytes(), 2 << 30);
     }
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn memory_follows_the_rule_within_what_was_measured() {
         let bytes = memory_bytes(10 << 30, 10 << 30, Geometry::DEFAULT, 128 << 20);
-        // 391 MiB were measured; the rule has a little to spare.
+        // 391 MiB were measured; the rule allows slightly more.
         assert!((391..=450).contains(&(bytes >> 20)), "{}", bytes >> 20);
     }
 

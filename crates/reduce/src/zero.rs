@@ -1,6 +1,6 @@
-//! Zero blocks: the ones that a reducing layer stores nothing for.
+//! Zero blocks, for which a reducing layer stores nothing.
 
-/// Tells whether every byte of `block` is zero. Ends at the first chunk that is not, so that data costs next to nothing.
+/// Tells whether every byte of `block` is zero. Stops at the first chunk that is not, so that the check costs next to nothing for data.
 #[inline]
 pub fn is_zero(block: &[u8]) -> bool {
     let Some((head, _)) = block.split_first_chunk::<16>() else {
@@ -9,7 +9,7 @@ pub fn is_zero(block: &[u8]) -> bool {
     *head == [0; 16] && is_zero_throughout(block)
 }
 
-/// Checks a block that starts with zeros: half a kilobyte between two looks, so that they cost little.
+/// Checks a block that starts with zeros, in chunks of half a kilobyte with one test each, so that the tests cost little.
 fn is_zero_throughout(block: &[u8]) -> bool {
     let (words, rest) = block.as_chunks::<8>();
     let (chunks, words) = words.as_chunks::<64>();

@@ -1,4 +1,4 @@
-//! Two results beside each other, on a terminal and as JSON: what `fathom compare` prints.
+//! The comparison of two results, on a terminal and as JSON: the output of `fathom compare`.
 
 use analysis::{Across, AcrossRow, Fact, MetricComparison};
 use serde_json::{Value, json};
@@ -8,11 +8,11 @@ use units::printable;
 use crate::terminal::ink::{Ink, tint, wrapped};
 use crate::wording::{self, NONE};
 
-/// Version of the form of the document.
+/// Version of the document's format.
 pub const SCHEMA: u32 = 1;
 
-/// The figures that both have, a block for each metric and a line for each variant: what is asked, or `all`. Lines are at most `width` characters
-/// where words allow it.
+/// Returns the figures that both results have, a block for each metric and a line for each variant: those asked about, or `all`. Lines have at most
+/// `width` characters, as far as long words allow.
 pub fn text(across: &Across, all: bool, width: usize, colour: bool) -> String {
     let ink = Ink { colour };
     let shown: Vec<&AcrossRow> =
@@ -37,7 +37,7 @@ pub fn text(across: &Across, all: bool, width: usize, colour: bool) -> String {
     }
     if shown.is_empty() {
         line(
-            "Nothing that is asked is known of a variant that both have; --all shows every figure.",
+            "No variant that both results have has a figure that is asked about; --all shows every figure.",
         );
     }
     let mut told: Vec<(&str, String)> = Vec::new();
@@ -59,21 +59,21 @@ pub fn text(across: &Across, all: bool, width: usize, colour: bool) -> String {
     out
 }
 
-/// Runs that are not compared: the two sides are as many, repeat by repeat.
+/// Describes the runs left out of the comparison because the other result has no such repeat; `None` where there are none.
 fn left_out(c: &MetricComparison) -> Option<String> {
     (c.dropped > 0).then(|| {
         let runs = if c.dropped == 1 { "run" } else { "runs" };
-        format!("{} {runs} left out, of which the other result has no repeat", c.dropped)
+        format!("{} {runs} left out: the other result lacks these repeats", c.dropped)
     })
 }
 
-/// Columns of a block.
+/// Number of columns of a block.
 const COLUMNS: usize = 8;
 /// The columns that hold numbers, and the one that holds the verdict.
 const NUMBERS: std::ops::RangeInclusive<usize> = 1..=3;
 const VERDICT: usize = 5;
 
-/// A line for each variant, its columns below each other; what is left to say of it below its line where there is no room beside it.
+/// Returns a line for each variant, in aligned columns; remarks follow on a line of their own if there is no room beside the figures.
 fn block(rows: &[&AcrossRow], width: usize, ink: &Ink) -> String {
     let columns = |row: &AcrossRow| {
         let c = &row.comparison;
@@ -115,7 +115,7 @@ fn block(rows: &[&AcrossRow], width: usize, ink: &Ink) -> String {
                 (VERDICT, Some(verdict)) => ink.paint(tint(Some(verdict.word())), cell),
                 _ => cell.clone(),
             };
-            // Numbers end below each other, words begin so.
+            // Numbers are aligned on the right, words on the left.
             let padded =
                 if NUMBERS.contains(&at) { format!("{gap}{cell}") } else { format!("{cell}{gap}") };
             text.push_str(&format!(" {padded} "));
@@ -129,7 +129,7 @@ fn block(rows: &[&AcrossRow], width: usize, ink: &Ink) -> String {
     out
 }
 
-/// `kernel: Linux 6.12.1, then Linux 6.18.2`.
+/// Describes a fact in both results: `kernel (Linux 6.12.1, then Linux 6.18.2)`.
 pub(crate) fn fact(fact: &Fact) -> String {
     match (&fact.old, &fact.new) {
         (None, None) => fact.name.clone(),
@@ -140,7 +140,7 @@ pub(crate) fn fact(fact: &Fact) -> String {
     }
 }
 
-/// Columns of the same as CSV: keys of a comparison in [`json`].
+/// Columns of the CSV form: keys of a comparison in [`json`].
 const CSV: [&str; 22] = [
     "variant",
     "metric",
@@ -166,7 +166,7 @@ const CSV: [&str; 22] = [
     "repeats_that_might_decide",
 ];
 
-/// The same as CSV (RFC 4180), a line for each figure of each variant; what is not known is an empty field.
+/// Returns the comparison as CSV (RFC 4180), a line for each figure of each variant; what is not known is an empty field.
 pub fn csv(across: &Across) -> String {
     let document = json(across, true);
     let rows = document["comparisons"].as_array().into_iter().flatten();
@@ -180,7 +180,7 @@ pub fn csv(across: &Across) -> String {
     lines.join("\r\n") + "\r\n"
 }
 
-/// The same for scripts; it holds every figure. `complete`: both results are whole, and as their runs left them.
+/// Returns the comparison as JSON for scripts, with every figure. `complete`: both results are complete, and as their runs left them.
 pub fn json(across: &Across, complete: bool) -> Value {
     let row = |row: &AcrossRow| {
         let c = &row.comparison;

@@ -1,4 +1,4 @@
-//! A bisection as its page shows it: the list with every measurement.
+//! A bisection as a page shows it: the list with every measurement.
 
 use stats::bisect::{Pair, Reading};
 use units::Unit;
@@ -14,24 +14,24 @@ pub struct Bisected {
     pub figure: String,
     /// The unit of its values.
     pub unit: Unit,
-    /// Tells that no figure is real.
+    /// Tells whether it was simulated, so that no figure is real.
     pub simulated: bool,
     /// The ratio to the good one beyond which a candidate is bad; `None` until the ends are known to differ.
     pub border: Option<f64>,
-    /// All of the list, in the order of the file.
+    /// All entries of the list, in the order of the file.
     pub rungs: Vec<BisectedRung>,
     /// Notes, each in a sentence.
     pub notes: Vec<String>,
 }
 
-/// One of the list.
+/// One entry of the list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BisectedRung {
     /// Its name.
     pub name: String,
-    /// The role of the entry: an end, or the one that was hunted.
+    /// The role of the entry: an end, or the result of the search.
     pub role: Option<&'static str>,
-    /// Tells whether it, or one of several, is what was hunted.
+    /// Tells whether it is the result of the search, or one of several candidates for that.
     pub named: bool,
     /// Its measurement beside the good end; `None` where there is none.
     pub measured: Option<BisectedStep>,
@@ -40,11 +40,11 @@ pub struct BisectedRung {
 /// The measurement of one entry of the list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BisectedStep {
-    /// The place of this measurement in the order of time, from 1.
+    /// The position of this measurement in time, from 1.
     pub place: usize,
-    /// The word that its pairs decide.
+    /// The evaluation of its pairs.
     pub reading: Reading,
-    /// That in a word.
+    /// The decision in one word.
     pub word: &'static str,
     /// All pairs, in order: the good end's value first.
     pub pairs: Vec<Pair>,
@@ -53,7 +53,7 @@ pub struct BisectedStep {
 }
 
 impl BisectedStep {
-    /// The ratios of all pairs that have one.
+    /// Returns the ratios of all pairs that have one.
     pub fn ratios(&self) -> impl Iterator<Item = f64> {
         let ratio = |(good, other): &(f64, f64)| other / good;
         self.pairs.iter().flatten().map(ratio).filter(|ratio| ratio.is_finite() && *ratio > 0.0)

@@ -1,5 +1,5 @@
-//! The layers' own counters of a result, reading by reading: of each cell at each edge of its stages, first as the layer's own
-//! tool tells it, then every counter.
+//! The layers' own counters in a result, reading by reading, for each cell at the beginning and end of its stages: first the figures that the
+//! layer's own tool prints, then every counter.
 
 use std::fmt::Write as _;
 
@@ -25,7 +25,7 @@ struct Readings<'a> {
     edges: Vec<(String, &'a SampleRow)>,
 }
 
-/// The readings of every layer that counts, cell by cell in the order of running.
+/// Returns the readings of every layer with counters, cell by cell in the order of running.
 fn all(set: &ResultSet) -> Vec<Readings<'_>> {
     let mut all = Vec::new();
     for cell in &set.cells {
@@ -41,7 +41,7 @@ fn all(set: &ResultSet) -> Vec<Readings<'_>> {
     all
 }
 
-/// The words of a source at the edges of the stages.
+/// Returns the samples of a source at the beginning and end of each stage, each with a description of the moment.
 fn edges<'a>(cell: &'a CellData, source: &str) -> Vec<(String, &'a SampleRow)> {
     let stages = cell.record.iter().flat_map(|record| &record.stages);
     let name = |at_ns: u64| {
@@ -67,7 +67,7 @@ fn edges<'a>(cell: &'a CellData, source: &str) -> Vec<(String, &'a SampleRow)> {
     samples.filter_map(|sample| Some((edge(sample)?, sample))).collect()
 }
 
-/// A number whole: of what is counted every one counts.
+/// Returns a number with all its digits, as every unit of a count matters.
 fn number(unit: Unit, value: Option<f64>) -> String {
     let Some(value) = value else { return NONE.to_owned() };
     match unit {
@@ -81,11 +81,11 @@ fn field(fields: &Fields, counter: &Metric) -> Option<f64> {
     fields.get(place_of(counter).1).copied().flatten()
 }
 
-/// The readings on a terminal, lines of at most `width` characters where that is possible; with `every` counter of each cell.
+/// Returns the readings for a terminal, in lines of at most `width` characters where possible; with `every` also all counters of each cell.
 pub fn text(set: &ResultSet, width: usize, every: bool) -> String {
     let all = all(set);
     if all.is_empty() {
-        return "No layer of this result counts anything of its own.\n".to_owned();
+        return "No layer of this result has counters of its own.\n".to_owned();
     }
     let mut layers: Vec<(&str, &'static Kind)> = Vec::new();
     for readings in &all {
@@ -118,7 +118,7 @@ fn cell_name(readings: &Readings) -> String {
     format!("{} {}", readings.cell.entry.variant, readings.cell.entry.repeat)
 }
 
-/// A line for every reading.
+/// Returns a line for every reading.
 fn overview(all: &[&Readings], columns: &[Column], width: usize) -> String {
     let mut head = vec!["variant, repeat".to_owned(), "reading".to_owned()];
     head.extend(columns.iter().map(|column| column.name.to_owned()));
@@ -139,7 +139,7 @@ fn overview(all: &[&Readings], columns: &[Column], width: usize) -> String {
     drawn(&lines, 2, width)
 }
 
-/// Every counter of a cell, a column for each reading.
+/// Writes every counter of a cell, with a column for each reading.
 fn counters(out: &mut String, readings: &Readings, width: usize) {
     let mut head = vec![cell_name(readings), "unit".to_owned()];
     head.extend(readings.edges.iter().map(|(edge, _)| edge.clone()));
@@ -157,7 +157,7 @@ fn counters(out: &mut String, readings: &Readings, width: usize) {
     out.push_str(&drawn(&lines, 2, width));
 }
 
-/// A table, the first `names` columns to the left; columns that do not fit stand below, with the names again.
+/// Returns a table with the first `names` columns aligned left; columns that do not fit follow below, with the names repeated.
 fn drawn(lines: &[Vec<String>], names: usize, width: usize) -> String {
     let clean: Vec<Vec<String>> = lines
         .iter()
@@ -203,7 +203,7 @@ fn drawn(lines: &[Vec<String>], names: usize, width: usize) -> String {
     out
 }
 
-/// The readings as JSON, with the unit of each counter and whether it grows; what was not read is `null`.
+/// Returns the readings as JSON, with the unit of each counter and whether it grows; what was not read is `null`.
 pub fn json(set: &ResultSet) -> Value {
     let readings: Vec<Value> = all(set)
         .iter()

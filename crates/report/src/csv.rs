@@ -21,7 +21,7 @@ pub fn csv(view: &View) -> String {
             let figure = row.values.get(index).copied().flatten();
             let comparison = row.comparisons.get(index).and_then(Option::as_ref);
             let number = |value: Option<f64>| value.map(|v| v.to_string()).unwrap_or_default();
-            // A device under its own name, which need not be that of the base; none where that one is at another place.
+            // The variant's own name of a device. It is skipped if the variant has a device of the shared name at another place.
             let Some(own) = row.scope.as_named_by(&variant.devices) else { continue };
             let fields = [
                 scope.to_owned(),
@@ -53,7 +53,7 @@ pub fn csv(view: &View) -> String {
     lines.join("\r\n") + "\r\n"
 }
 
-/// The figures of one job: `job` in place of `operation`, the number of the job at the end, and nothing that compares.
+/// Returns the figures of one job: `job` in place of `operation`, the number of the job at the end, and no comparison.
 fn jobs(view: &View, row: &JobFigures) -> Vec<String> {
     let variant = view.variants.get(row.variant).map(|variant| quoted(&variant.name));
     let operation = row.scope.as_operation().map(quoted).unwrap_or_default();
@@ -79,13 +79,13 @@ fn jobs(view: &View, row: &JobFigures) -> Vec<String> {
     layers::metrics().filter_map(line).collect()
 }
 
-/// A unit as in JSON: `bytes_per_second`.
+/// Returns the name of a unit as in JSON: `bytes_per_second`.
 fn unit(unit: units::Unit) -> String {
     let value = serde_json::to_value(unit).unwrap_or_default();
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// A field that may hold commas, quotes or line breaks; a spreadsheet must not take it for a formula.
+/// Quotes a field that may contain commas, quotes or line breaks, so that a spreadsheet does not take it for a formula either.
 pub(crate) fn quoted(text: &str) -> String {
     let guard = if text.starts_with(['=', '+', '-', '@']) { "'" } else { "" };
     if guard.is_empty() && !text.contains([',', '"', '\n', '\r']) {

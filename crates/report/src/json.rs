@@ -1,4 +1,4 @@
-//! A result as JSON for scripts: what `fathom show --json` prints, as `docs/json.md` says.
+//! A result as JSON for scripts: the output of `fathom show --json`, as described in `docs/json.md`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,11 +17,11 @@ use crate::view::{
     Variant, View, Why,
 };
 
-/// Version of the form of this document; grows with every change that a script could trip over. Keys that
-/// are added do not change it.
+/// Version of the document's format; grows with every change that could break a script. Added keys do not
+/// change it.
 pub const SCHEMA: u32 = 2;
 
-/// The document of one result. What is not known is `null`, never 0.
+/// Returns the document of one result. What is not known is `null`, never 0.
 pub fn json(view: &View) -> Value {
     let variants = view.variants.iter().enumerate();
     let comparisons = view.figures.iter().flat_map(|row| {
@@ -53,13 +53,13 @@ pub fn json(view: &View) -> Value {
     })
 }
 
-/// Returns what was counted that tells why.
+/// Returns the explanation of a change by counters.
 fn why(why: &Why) -> Value {
     let cause = |cause: &Cause| json!({"text": cause.text, "counters": cause.counters});
     json!({"of": why.of, "causes": why.causes.iter().map(cause).collect::<Vec<_>>()})
 }
 
-/// Returns what each factor does in one metric.
+/// Returns the effects of all factors on one metric.
 fn effects(found: &FactorEffects) -> Value {
     let change = |change: &LevelChange| json!({"factor": change.factor, "from": change.from, "to": change.to});
     let effect = |effect: &FactorEffect| {
@@ -90,7 +90,7 @@ fn effects(found: &FactorEffects) -> Value {
     })
 }
 
-/// Returns the better way to have an amount of bytes in flight.
+/// Returns the better way to split an amount of bytes in flight.
 fn split(split: &Split) -> Value {
     let point =
         |point: SplitPoint| json!({"depth": point.depth, "throughput_bytes_per_s": point.median});
@@ -110,7 +110,7 @@ fn split(split: &Split) -> Value {
     })
 }
 
-/// Returns when a cache was cold, warm, full of junk or stalled.
+/// Returns the periods in which a cache was cold, warm, full of junk or stalled.
 fn cache(view: &View, row: &CacheRow) -> Value {
     let spell = |spell: &CacheSpell| json!({"is": spell.word.word(), "from_s": spell.from_s, "to_s": spell.to_s});
     json!({
@@ -126,7 +126,7 @@ fn cache(view: &View, row: &CacheRow) -> Value {
     })
 }
 
-/// Returns the latency of each layer, and which one made the 99th percentile.
+/// Returns the latency of each layer, and the layer that made the 99th percentile.
 fn ladder(view: &View, row: &LadderRow) -> Value {
     let mut own = crate::ladder::json(&row.of.ladder);
     own["variant"] = json!(view.variants.get(row.of.variant).map(|variant| &variant.name));
@@ -136,7 +136,7 @@ fn ladder(view: &View, row: &LadderRow) -> Value {
     own
 }
 
-/// Returns how throughput went on within the runs.
+/// Returns the course of throughput within the runs.
 fn course(view: &View, row: &CourseRow) -> Value {
     let RunCourse { runs, change, warm_up_s, growth, .. } = &row.course;
     json!({
@@ -169,7 +169,7 @@ fn course(view: &View, row: &CourseRow) -> Value {
     })
 }
 
-/// A cell, and what the machine did while it ran.
+/// Returns a cell, with the load of other programs on the machine while it ran.
 fn cell(cell: &Cell) -> Value {
     json!({
         "variant": cell.name,
@@ -182,7 +182,7 @@ fn cell(cell: &Cell) -> Value {
     })
 }
 
-/// Returns how it was decided how many repeats were needed.
+/// Returns how the number of repeats was decided.
 fn sequential(sequential: &Sequential) -> Value {
     json!({
         "planned_looks": sequential.planned.looks,
@@ -196,7 +196,7 @@ fn sequential(sequential: &Sequential) -> Value {
 
 fn variant(view: &View, index: usize, variant: &Variant) -> Value {
     let one = view.stages.len() <= 1;
-    // Of several stages no figure is the variant's own.
+    // With several stages, figures belong to the stages, and none to the variant itself.
     let whole = if one { figures(view, index, variant, None) } else { Map::new() };
     let own = |key: &str| whole.get(key).cloned().unwrap_or(Value::Null);
     let stages = view.stages.iter().map(|stage| {
@@ -222,7 +222,7 @@ fn variant(view: &View, index: usize, variant: &Variant) -> Value {
     })
 }
 
-/// A sweep: it has no figures of its own, and says which stages have those of its points.
+/// Returns a sweep: it has no figures of its own, but names the stages that have those of its points.
 fn sweep(name: &str, variant: &Variant) -> Value {
     let mine = variant.points.iter().filter(|(_, sweep)| sweep.stage == name);
     let points = mine.map(|(stage, sweep)| json!({ "stage": stage, "at": sweep.point }));
@@ -232,7 +232,7 @@ fn sweep(name: &str, variant: &Variant) -> Value {
     all.map(|(key, value)| (key.to_owned(), value)).collect::<Map<_, _>>().into()
 }
 
-/// The figures of one stage of a variant; `None` is the only measured one.
+/// Returns the figures of one stage of a variant; `None` is the only measured one.
 fn figures(
     view: &View,
     index: usize,
@@ -246,7 +246,7 @@ fn figures(
         let own = row.scope.as_named_by(&variant.devices);
         let (group, name) = match &row.scope.of {
             Of::Operation(name) => (&mut operations, name),
-            // What this variant has not in its stack is not its own, nor what it has at another place.
+            // Layers that the variant does not have, or has at another place, are left out.
             Of::Layer(_) => {
                 let Some(Scope { of: Of::Layer(name), .. }) = &own else { continue };
                 if value.is_none() && !variant.stack.iter().any(|layer| layer.name == *name) {
@@ -323,7 +323,7 @@ fn achieved(content: &Content) -> Value {
     shares(|share| figure(content.achieved.get(share.id)))
 }
 
-/// The shares of content by their keys.
+/// Returns the shares of content by their keys.
 fn shares(of: impl Fn(&ContentFigure) -> Value) -> Value {
     CONTENT_SHARES
         .iter()

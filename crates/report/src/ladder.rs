@@ -7,7 +7,7 @@ use units::show::{grouped, nanos};
 
 use crate::wording::NONE;
 
-/// Returns a ladder as an object: its rungs, and which of them made the 99th percentile.
+/// Returns a ladder as an object: its rungs, and the one that made the 99th percentile.
 pub fn json(ladder: &Ladder) -> Value {
     let made = ladder.made.as_ref();
     json!({
@@ -39,7 +39,7 @@ pub const HEADS: [&str; 5] = ["I/Os", "p50", "p99", "adds", "reads, p99"];
 /// The head of the last column.
 pub const LAST: &str = "writes, p99";
 
-/// Returns what the columns hold for a rung.
+/// Returns the contents of the columns for a rung.
 pub fn cells(rung: &Rung) -> [String; 6] {
     let time = |ns: Option<f64>| ns.map_or_else(|| NONE.to_owned(), nanos);
     let part = |own: Option<RungLatency>| {
@@ -60,10 +60,10 @@ pub fn cells(rung: &Rung) -> [String; 6] {
     ]
 }
 
-/// Returns how far down each rung stands: 0 for the uppermost.
+/// Returns the depth of each rung: 0 for the uppermost.
 pub fn depths(ladder: &Ladder) -> Vec<usize> {
     let mut depths = vec![0; ladder.rungs.len()];
-    // Each rung stands before those under it.
+    // Each rung comes before those below it.
     for at in 0..ladder.rungs.len() {
         for (under, rung) in ladder.rungs.iter().enumerate().skip(at + 1) {
             if ladder.rungs[at].on.contains(&rung.name) {

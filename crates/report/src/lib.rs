@@ -1,8 +1,8 @@
 //! A result as a page, on a terminal, as JSON, CSV or Markdown.
 //!
-//! [`view::view`] makes everything that a report says from a result, its analysis and its findings;
-//! [`html::page`], [`terminal::text`], [`json::json`] and [`csv::csv`], [`markdown::result`] render that and nothing else, so they
-//! cannot disagree. Nothing here needs devices, rights or a network.
+//! [`view::view`] makes the whole content of a report from a result, its analysis and its findings;
+//! [`html::page`], [`terminal::text`], [`json::json`], [`csv::csv`] and [`markdown::result`] render that and nothing else, so they
+//! cannot disagree. Nothing here needs devices, privileges or a network.
 #![forbid(unsafe_code)]
 
 pub mod across;

@@ -1,4 +1,4 @@
-//! A result, and two results beside each other, as Markdown: for an issue, a mail, a pull request.
+//! A result, or the comparison of two results, as Markdown: for an issue, a mail, a pull request.
 
 use analysis::{Across, AcrossRow};
 use results::model::Severity;
@@ -7,7 +7,7 @@ use units::printable;
 use crate::view::{FigureRow, View};
 use crate::wording::{self, NONE};
 
-/// The first screen of a result: what was found, how far it may be trusted, the figures that are asked (or `all`), what was found wrong.
+/// Returns the first screen of a result: what was found, how far it may be trusted, the figures asked about (or `all`), and the doctor's findings.
 pub fn result(view: &View, all: bool) -> String {
     let mut out = format!("## {}\n\n", escaped(&view.experiment));
     if let Some(headline) = &view.headline {
@@ -35,10 +35,10 @@ pub fn result(view: &View, all: bool) -> String {
     out
 }
 
-/// Variants that stand beside each other; of more each has a line.
+/// Most variants shown side by side; with more, each has a line.
 const BESIDE: usize = 3;
 
-/// A line for each figure, a column for each variant.
+/// Returns a table with a line for each figure and a column for each variant.
 fn of_figures(view: &View, rows: &[&FigureRow]) -> String {
     let mut head = vec!["figure".to_owned()];
     head.extend(view.variants.iter().map(|variant| {
@@ -49,7 +49,7 @@ fn of_figures(view: &View, rows: &[&FigureRow]) -> String {
     table(&head, rows.iter().map(|row| line(view, row)))
 }
 
-/// A figure with a line for each variant.
+/// Returns a table of one figure with a line for each variant.
 fn of_variants(view: &View, row: &FigureRow) -> String {
     let head = ["variant", "median", "interval", "ratio", "verdict"].map(str::to_owned);
     let lines = view.variants.iter().enumerate().filter_map(|(at, variant)| {
@@ -68,7 +68,7 @@ fn of_variants(view: &View, row: &FigureRow) -> String {
     format!("### {}\n\n{}", escaped(&title), table(&head, lines))
 }
 
-/// A figure of each variant, and its ratio to the base.
+/// Returns a figure of each variant, and its ratio to the base.
 fn line(view: &View, row: &FigureRow) -> Vec<String> {
     let mut cells = vec![format!("{} of {}", row.label, row.scope.name())];
     for figure in &row.values {
@@ -91,7 +91,7 @@ fn line(view: &View, row: &FigureRow) -> Vec<String> {
     cells
 }
 
-/// Two results beside each other: a line for each figure of each variant that is asked, or of `all`.
+/// Returns the comparison of two results: a line for each figure of each variant that is asked about, or for `all`.
 pub fn across(across: &Across, all: bool) -> String {
     let head =
         ["variant", "figure", "first", "second", "ratio", "95 % interval", "verdict", "runs"]
@@ -135,13 +135,13 @@ fn table(head: &[String], rows: impl Iterator<Item = Vec<String>>) -> String {
     };
     let rows: String = rows.map(|row| line(&row)).collect();
     if rows.is_empty() {
-        return "Nothing that is asked is known; --all has every figure.\n\n".to_owned();
+        return "No figure that is asked about is known; --all has every figure.\n\n".to_owned();
     }
     let rule = vec!["---"; head.len()].join(" | ");
     format!("{}| {rule} |\n{rows}\n", line(head))
 }
 
-/// A text in which nothing is obeyed: neither by a terminal nor as Markdown.
+/// Returns a text without anything that a terminal would execute or Markdown would interpret.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for c in printable(&text.replace('\n', " ")).chars() {

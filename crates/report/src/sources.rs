@@ -1,4 +1,4 @@
-//! The figures that sources found beside those found here: one Markdown page over several results, made from their expectations.
+//! The figures that sources reported, compared with those found here: one Markdown page about several results, made from their expectations.
 
 use std::fmt::Write as _;
 
@@ -12,10 +12,10 @@ use crate::wording::{self, NONE, SOURCE_DIGITS};
 /// The beginning of every such page.
 pub const MARK: &str = "# What the sources found, and what was found here\n";
 
-/// The name of the number of repeats there.
+/// The name of the number of repeats in the run's own table.
 const REPEATS: &str = "repeats of each variant";
 
-/// The facts about the run of each result that the page tells, by their names in the run's own table.
+/// The facts about the run of each result that the page shows, by their names in the run's own table.
 const TOLD: [&str; 8] = [
     "source",
     "scale",
@@ -27,7 +27,7 @@ const TOLD: [&str; 8] = [
     "started",
 ];
 
-/// The page. Each result is told with its table, also where it expects nothing.
+/// Returns the page. Each result has a section, even if it expects nothing.
 pub fn markdown(views: &[View]) -> String {
     let mut page = MARK.to_owned();
     page.push_str(
@@ -85,7 +85,7 @@ fn experiment(page: &mut String, view: &View) {
     }
 }
 
-/// Returns why an experiment ran once: the catalogue chose it where nobody named a number.
+/// Returns why an experiment ran only once, if `fathom catalogue` chose that because no number was given.
 fn why_once(view: &View, repeats: &str) -> &'static str {
     let command =
         view.run.iter().find(|(key, _)| key == "command").map(|(_, value)| value.as_str());
@@ -97,7 +97,7 @@ fn why_once(view: &View, repeats: &str) -> &'static str {
     }
 }
 
-/// The tables of the source, each figure beside the one found here.
+/// Writes a table of the source, each figure next to the one found here.
 fn reported(page: &mut String, table: &Reported) {
     let _ = write!(
         page,
@@ -123,14 +123,14 @@ fn reported(page: &mut String, table: &Reported) {
         let _ = writeln!(page, "| {} |", cells.map(|cell| plain(&cell)).join(" | "));
     }
     if let Some(here) = &table.here {
-        let _ = writeln!(page, "\nHere it is another quantity: {}.", plain(here));
+        let _ = writeln!(page, "\nThe quantity measured here differs: {}.", plain(here));
     }
     let columns = wording::SPREAD_COLUMNS;
     let spreads = wording::spreads(table);
     if !spreads.is_empty() {
         let _ = write!(
             page,
-            "\nThe same of each I/O of a run:\n\n| of | | {} |\n| --- | --- |{}\n",
+            "\nThe same for the single I/Os of a run:\n\n| of | | {} |\n| --- | --- |{}\n",
             columns.join(" | "),
             " ---: |".repeat(columns.len())
         );
@@ -141,14 +141,14 @@ fn reported(page: &mut String, table: &Reported) {
     }
 }
 
-/// Tells whether a figure of threads is expected or was reported: then all kinds of threads are of interest.
+/// Tells whether a figure of threads is expected or was reported, so that all kinds of threads are of interest.
 fn asks_of_threads(view: &View) -> bool {
     let expected = view.expectations.iter().map(|held| &held.expected.figure);
     let reported = view.reported.iter().flat_map(|table| &table.rows).map(|row| &row.figure);
     expected.chain(reported).any(|figure| figure.metric.contains("thread"))
 }
 
-/// The busiest thread of each kind, a column for each variant.
+/// Writes a table of the busiest thread of each kind, a column for each variant.
 fn thread_kinds(page: &mut String, view: &View) {
     if view.thread_kinds.is_empty() {
         return;
@@ -175,7 +175,7 @@ fn thread_kinds(page: &mut String, view: &View) {
     }
 }
 
-/// Returns what became of an expectation, in the words of whoever repeats a source's work.
+/// Describes the outcome of an expectation, for readers who know the source.
 fn said(held: &Expectation) -> String {
     match held.outcome {
         ExpectationOutcome::Met => wording::as_expected(held.expected.grounds).to_owned(),
@@ -221,7 +221,7 @@ fn row(held: &Expectation) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
-/// Text that neither ends a cell of a table nor is taken for markup.
+/// Returns a text that neither ends a cell of a table nor is taken for markup.
 fn plain(text: &str) -> String {
     let mut shown = String::new();
     for c in units::printable(text).chars() {

@@ -1,4 +1,4 @@
-//! A result on a terminal: verdict, figures, findings; nothing that a log could not hold.
+//! A result on a terminal: verdict, figures, findings; plain lines that can be kept in a log.
 
 mod grid;
 pub(crate) mod ink;
@@ -21,13 +21,13 @@ use self::table::{short, table};
 use crate::view::{Cause, EffectRow, FigureRow, Grid, View, told};
 use crate::wording::{self, NONE};
 
-/// Lines of figures that a reader still scrolls through.
+/// Most lines of figures that are all shown: a reader would not scroll through more.
 const MANY: usize = 120;
 /// Metrics that are shown for every operation and command where not all figures are shown.
 const MAIN: [&str; 4] = ["iops", "throughput_bytes_per_s", "latency_p99_ns", "elapsed_s"];
 
-/// The summary, lines of at most `width` characters where words allow it; colour only when asked. Where the tables would be long, they
-/// have what the experiment asks about and the main figures of each operation.
+/// Returns the summary, in lines of at most `width` characters as far as long words allow; with colour only if asked for. Long tables are reduced to
+/// what the experiment asks about and the main figures of each operation.
 pub fn text(view: &View, width: usize, colour: bool) -> String {
     let lines = view.rows_alone().count() * (view.variants.len().max(2) - 1);
     let main = |row: &&FigureRow| row.headline() || row.part || MAIN.contains(&row.metric.as_str());
@@ -36,7 +36,7 @@ pub fn text(view: &View, width: usize, colour: bool) -> String {
     written(view, &few, &grids, width, colour)
 }
 
-/// As [`text`], with every figure.
+/// Returns the same as [`text`], but with every figure.
 pub fn whole(view: &View, width: usize, colour: bool) -> String {
     let rows: Vec<&FigureRow> = view.rows_alone().collect();
     written(view, &rows, &view.grids.iter().collect::<Vec<_>>(), width, colour)
@@ -53,7 +53,7 @@ fn written(
     let width = width.max(40);
     let mut out = String::new();
     let verdict = view.verdicts.first().and_then(|s| s.verdict.as_deref());
-    // Of a run that goes on nothing is sealed yet.
+    // While a run goes on, its result is not sealed yet.
     if view.seal == "none" && view.going_on.is_none() {
         let text = "not sealed: whether its files were changed is not known";
         out.push_str(&ink.paint(Tint::Dim, &wrapped(text, width, "")));
@@ -135,13 +135,12 @@ fn why(out: &mut String, view: &View, width: usize, ink: &Ink) {
         );
         out.push('\n');
     }
-    let caveat =
-        "Counted, not proved: fathom doctor RESULT --prove tries what would take a limit away.";
+    let caveat = "Counted, not proved: fathom doctor RESULT --prove tries changes that would remove a limit.";
     out.push_str(&ink.paint(Tint::Dim, &format!("  {}", wrapped(caveat, width - 2, "  "))));
     out.push('\n');
 }
 
-/// The expectations, and what became of them.
+/// Writes the expectations and their outcomes.
 fn expectations(out: &mut String, view: &View, width: usize, ink: &Ink) {
     let here = |held: &&Expectation| held.outcome != ExpectationOutcome::Elsewhere;
     for held in view.expectations.iter().filter(here) {
@@ -154,7 +153,7 @@ fn expectations(out: &mut String, view: &View, width: usize, ink: &Ink) {
         let found = said.found.as_deref().unwrap_or(NONE);
         let range = said.interval.map_or_else(String::new, |interval| format!(" {interval}"));
         let text = format!("{}: expected {}, found {found}{range}", said.figure, said.asked);
-        // One wider than the longest word, "no ratio".
+        // One wider than the longest outcome, "no ratio".
         out.push_str(&ink.paint(tint, &format!("{:<9}", held.outcome.word())));
         out.push_str(&wrapped(&text, width - 9, "         "));
         if let Some(why) = wording::why_not_judged(held).or_else(|| wording::why_otherwise(held)) {
@@ -184,7 +183,7 @@ fn effects(out: &mut String, row: &EffectRow, width: usize, ink: &Ink) {
     out.push_str("\n\n");
 }
 
-/// Writes the doctor's findings, and the first of those that tell what limits the layers; `fathom doctor` has all of these.
+/// Writes the doctor's findings, and the first of the limits of layers; `fathom doctor` lists all of these.
 fn findings(out: &mut String, findings: &[Finding], width: usize, ink: &Ink) {
     let limits = doctor::limits(findings);
     let others = findings.iter().filter(|finding| finding.explains_percent.is_none());
@@ -226,8 +225,8 @@ fn findings(out: &mut String, findings: &[Finding], width: usize, ink: &Ink) {
     }
 }
 
-/// Names what keeps a verdict unclear but too few repeats: `p99 latency of randwrite: cells 3, 9 and 14 (vdo) stand apart from all others; no
-/// verdict while they do.`, or that there are too few I/Os.
+/// Returns reasons other than too few repeats that keep verdicts unclear: `p99 latency of randwrite: cells 3, 9 and 14 (vdo) stand apart from all
+/// others; no verdict while they do.`, or that there are too few I/Os.
 fn kept_open(view: &View) -> Vec<String> {
     let of = |row: &FigureRow| {
         let figure = format!("{} of {}", row.label, row.scope.name());
@@ -243,7 +242,7 @@ fn kept_open(view: &View) -> Vec<String> {
     unmeasured.chain(view.figures.iter().flat_map(of)).collect()
 }
 
-/// Returns how what is asked was compared: `IOPS and CPU per I/O are paired, repeat by repeat; p99 latency is compared by ranks.`
+/// Describes how the figures asked about were compared: `IOPS and CPU per I/O are paired, repeat by repeat; p99 latency is compared by ranks.`
 fn compared(view: &View) -> Option<String> {
     let asked = || view.figures.iter().filter(|row| row.asked);
     let by = |test: Test| {

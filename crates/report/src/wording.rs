@@ -16,27 +16,27 @@ pub use splits::*;
 
 use crate::view::{GridCell, View};
 
-/// A moment of a result as people write it: `26 Nov 2026, 10:28 UTC`; as it stands where it is no such moment.
+/// Returns a moment in a readable form: `26 Nov 2026, 10:28 UTC`; unchanged if it cannot be parsed.
 pub fn day(utc: &str) -> String {
     let read = utc.parse::<jiff::Timestamp>();
     read.map_or_else(|_| utc.to_owned(), |at| at.strftime("%-d %b %Y, %H:%M UTC").to_string())
 }
 
-/// Returns when a verdict claims a difference.
+/// Explains when a verdict is given.
 pub fn claims() -> String {
     format!(
-        "a verdict is given where its p-value, corrected for all that is asked, is below 0.05 and there are {LEAST_REPEATS} repeats or \
-         more: a difference lies wholly beyond what does not matter, and the same lies wholly within."
+        "a verdict needs at least {LEAST_REPEATS} repeats and a p-value, corrected for all questions, below 0.05. “Better” and “worse” need \
+         the whole interval outside the threshold, “same” needs it inside."
     )
 }
 
-/// Returns how it was decided how many repeats were needed, and what its verdicts are of; nothing where the number was fixed.
+/// Explains how the number of repeats was decided, and which look gave a verdict; empty where the number was fixed.
 pub fn sequential(view: &View) -> String {
-    let of = "A verdict is of the first look that decided; what is decided stays so.";
+    let of = "A verdict comes from the first look that decided it; later repeats change it only if they bring outliers that contradict it.";
     view.sequential.as_ref().map_or_else(String::new, |s| format!(" {} {of}", s.text))
 }
 
-/// Returns what an interval over so many repeats is: few cover the truth too seldom to be called one of 95 %.
+/// Returns the name of an interval over so many repeats: with few, it covers the true median too seldom to be called a 95 % interval.
 pub fn interval_name(repeats: usize) -> String {
     if repeats < RANGE_BELOW {
         format!("range of {repeats} repeats")
@@ -45,7 +45,7 @@ pub fn interval_name(repeats: usize) -> String {
     }
 }
 
-/// Returns what intervals are called where one name has to fit all figures of a page.
+/// Returns a name for intervals that fits all figures of a page.
 pub fn intervals_name(view: &View) -> &'static str {
     let repeats = || view.variants.iter().map(|v| v.repeats).filter(|n| *n > 0);
     let few = |n: usize| n < RANGE_BELOW;
@@ -56,7 +56,7 @@ pub fn intervals_name(view: &View) -> &'static str {
     }
 }
 
-/// The head of a column of figures with their intervals: what these are.
+/// Returns the words for intervals in the head of a column.
 pub fn intervals_short(view: &View) -> &'static str {
     match intervals_name(view) {
         "range" => "with ranges",
@@ -75,10 +75,10 @@ pub const JOB_METRICS: [&str; 7] = [
     "latency_max_ns",
     "errors",
 ];
-/// The meaning of jobs' figures.
+/// Explanation of the figures of jobs.
 pub const JOBS: &str = "The jobs of a load all do the same. Rates are over the time that a job was at work; medians over the repeats.";
 
-/// A verdict with a mark that does not rest on colour: `▲ better`.
+/// Returns a verdict with a mark that can be understood without colour: `▲ better`.
 pub fn verdict(word: &str) -> String {
     format!("{} {word}", mark(word))
 }
@@ -93,12 +93,12 @@ fn mark(verdict: &str) -> &'static str {
     }
 }
 
-/// A cell of a table of many.
+/// A cell of a table of many figures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cell {
     /// The figure.
     pub value: String,
-    /// It over that of the base; empty of the base itself.
+    /// The figure's ratio to that of the base; empty for the base itself.
     pub ratio: String,
     /// The mark of its verdict; empty where none is decided.
     pub mark: &'static str,
@@ -106,14 +106,14 @@ pub struct Cell {
     pub verdict: Option<&'static str>,
 }
 
-/// A figure of a table of many: `5,800/s`, `0.88×`, `▼`.
+/// Returns a cell of a table of many figures: `5,800/s`, `0.88×`, `▼`.
 pub fn cell(view: &View, of: Option<GridCell>) -> Cell {
     let row = of.and_then(|of| Some((of, view.figures.get(of.row)?)));
     let Some((of, row)) = row else {
         return Cell { value: NONE.to_owned(), ratio: String::new(), mark: "", verdict: None };
     };
     let comparison = row.comparisons.get(of.variant).and_then(Option::as_ref);
-    // Shares that nobody asks about are read off side by side.
+    // Percentages that are not asked about need no difference: readers compare them directly.
     let apart = |c: &MetricComparison| c.verdict.is_some() && c.difference.is_some() && !equal(c);
     let told = comparison.filter(|c| c.ratio.is_some() || apart(c));
     let verdict = comparison.and_then(|c| c.verdict);
@@ -125,13 +125,13 @@ pub fn cell(view: &View, of: Option<GridCell>) -> Cell {
     }
 }
 
-/// Tells whether any figure has a verdict that is not open.
+/// Tells whether any figure has a decided verdict.
 pub fn decided(view: &View) -> bool {
     let all = view.figures.iter().flat_map(|row| row.comparisons.iter().flatten());
     all.filter_map(|c| c.verdict).any(|verdict| verdict != Verdict::Unclear)
 }
 
-/// The meaning of the marks of verdicts, or that none is decided; nothing where only effects of factors are.
+/// Explains the marks of verdicts, or says that none is decided; empty where only effects of factors have verdicts.
 pub fn marks(view: &View) -> &'static str {
     let asked = view.figures.iter().flat_map(|row| row.comparisons.iter().flatten());
     let mut effects = view.effects.iter().flat_map(|row| &row.found.effects);

@@ -1,7 +1,7 @@
 //! The seal of a whole result: `SHA256SUMS`, a list of the checksums of all its files in the form of sha256sum(1).
 //!
-//! It is written last of all, when the run has ended and nothing changes any more. It shows damage and slips of the hand; whoever
-//! wants to deceive can write it anew.
+//! It is written last of all, when the run has ended and nothing changes any more. It shows damage and mistakes, but does not stop deliberate
+//! deception: anybody can write a new list.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -18,16 +18,16 @@ pub const SUMS: &str = "SHA256SUMS";
 /// The outcome of checking a result's files against the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Seal {
-    /// There is no list: the run has not ended, or its program made none.
+    /// There is no list: the run has not ended, or the program's version made none.
     None,
     /// Every file is as the run left it.
     Whole,
-    /// Some are not, by the list or by what they say: what is wrong with each (`cells/00-plain-r1/cell.json was changed`).
+    /// Some files are not, by the list or by their own content: what is wrong with each (`cells/00-plain-r1/cell.json was changed`).
     Broken(Vec<String>),
 }
 
 impl Seal {
-    /// Returns what is wrong, in one line; `None` when nothing is known to be.
+    /// Returns what is wrong, in one line; `None` when nothing is known to be wrong.
     pub fn broken(&self) -> Option<String> {
         match self {
             Self::Broken(wrong) => Some(wrong.join(", ")),
@@ -35,7 +35,7 @@ impl Seal {
         }
     }
 
-    /// The same where this is wrong besides, which the files show themselves.
+    /// Adds to the seal what is wrong by the content of the files themselves.
     pub(crate) fn with(self, wrong: Vec<String>) -> Self {
         match self {
             seal if wrong.is_empty() => seal,
@@ -65,7 +65,7 @@ pub fn write(root: &Path) -> Result<(), SinkError> {
     replace(&root.join(SUMS), list.as_bytes())
 }
 
-/// Holds the files of the result in `root` against its list.
+/// Checks the files of the result in `root` against its list.
 pub fn check(root: &Path) -> Result<Seal, (PathBuf, io::Error)> {
     let place = root.join(SUMS);
     let list = match sys::input::read(&place, LONGEST) {
@@ -96,7 +96,7 @@ pub fn check(root: &Path) -> Result<Seal, (PathBuf, io::Error)> {
     Ok(if wrong.is_empty() { Seal::Whole } else { Seal::Broken(wrong) })
 }
 
-/// Checksum and path of a line; `None` for one that names no file of a result.
+/// Returns checksum and path of a line; `None` for a line that does not name a file inside a result.
 fn entry(line: &str) -> Option<(&str, &str)> {
     let (sum, path) = line.split_once(' ')?;
     let path = path.strip_prefix([' ', '*'])?;
@@ -105,7 +105,7 @@ fn entry(line: &str) -> Option<(&str, &str)> {
     (hexadecimal && inside && !path.is_empty()).then_some((sum, path))
 }
 
-/// Every file that belongs to the result in `root`, by its path in it, sorted. What else people put there is theirs.
+/// Returns the paths of all files that belong to the result in `root`, relative to it and sorted. Files that people have added are not included.
 fn files(root: &Path) -> io::Result<Vec<String>> {
     let mut found = Vec::new();
     for name in [MANIFEST, EXPERIMENT, TRANSCRIPT] {
@@ -131,7 +131,7 @@ fn below(root: &Path, folder: &str, found: &mut Vec<String>) -> io::Result<()> {
     for entry in entries {
         let entry = entry?;
         let path = format!("{folder}/{}", entry.file_name().to_string_lossy());
-        // Links are not followed, and what a kill left half-written is no file of the result.
+        // Links are not followed, and files that a kill left half-written do not belong to the result.
         let kind = entry.file_type()?;
         if kind.is_dir() {
             below(root, &path, found)?;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-/// Bytes that are hashed at once: a log of any length is never held for it.
+/// Bytes that are hashed at once, so that a long log is never held in memory.
 const PART: usize = 128 << 10;
 
 /// SHA-256 of a file in hexadecimal.

@@ -1,14 +1,14 @@
-//! Which cells something else on the machine disturbed.
+//! Detects the cells that something else on the machine disturbed.
 
 use crate::model::MachineLoad;
 use crate::read::CellData;
 
-/// CPU time of others and of the machine's own host, percent of all CPUs, that disturbs a cell.
+/// CPU time taken by other programs or by the machine's host (steal) from which a cell counts as disturbed, percent of all CPUs.
 const TAKEN_PERCENT: f64 = 5.0;
-/// Waiting for memory, percent of the time, that disturbs a cell.
+/// Time spent waiting for memory from which a cell counts as disturbed, percent.
 const MEMORY_PERCENT: f64 = 5.0;
 
-/// Returns what disturbed a cell, each in a few words; nothing where nothing did, or where nobody looked.
+/// Returns what disturbed a cell, each in a few words; empty if nothing did, or if it was not watched.
 pub fn disturbances(cell: &CellData) -> Vec<String> {
     let mut all = Vec::new();
     if let Some(percent) = cell.entry.disturbed_percent {

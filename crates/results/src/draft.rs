@@ -1,4 +1,4 @@
-//! A file that takes its place whole: it is begun beside it under another name, and renamed.
+//! A file that appears in its place only when it is complete: it is written beside it under another name, and then renamed.
 
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, ErrorKind, Read};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use tempfile::NamedTempFile;
 
-/// A file on its way to its place. Dropped before [`Draft::finish`], it leaves nothing behind.
+/// A file that is still being written. Dropped before [`Draft::finish`], it leaves nothing behind.
 #[derive(Debug)]
 pub struct Draft {
     place: PathBuf,
@@ -17,7 +17,7 @@ pub struct Draft {
 
 #[derive(Debug)]
 enum To {
-    /// A pipe or a character device: written as it is.
+    /// A pipe or a character device, which is written directly.
     Stream(File),
     /// A new file beside the place.
     Beside {
@@ -27,18 +27,18 @@ enum To {
     },
 }
 
-/// Tells whether something is written as it is, and never replaced.
+/// Tells whether a file is written directly and never replaced: a pipe or a character device.
 pub fn is_stream(found: &Metadata) -> bool {
     let kind = found.file_type();
     kind.is_fifo() || kind.is_char_device()
 }
 
 impl Draft {
-    /// Begins a file for `place`, where nothing, a stream, an empty file or one that begins with `mark` may be; links are followed.
+    /// Begins a file for `place`, where there may be nothing, a stream, an empty file, or a file that begins with `mark`; links are followed.
     /// The new file gets the mode and, if that is allowed, the owner of the old one.
     ///
     /// # Errors
-    /// When something else is there, or nothing can be made there.
+    /// When something else is there, or no file can be made there.
     pub fn begin(place: &Path, mark: &[u8]) -> io::Result<Self> {
         let linked = fs::symlink_metadata(place).is_ok_and(|found| found.is_symlink());
         let old = match fs::metadata(place) {
@@ -65,7 +65,7 @@ impl Draft {
         Ok(Self { place, to: To::Beside { file, old } })
     }
 
-    /// The file, to be written.
+    /// Returns the file, for writing.
     pub fn file(&self) -> &File {
         match &self.to {
             To::Stream(file) => file,
@@ -73,7 +73,7 @@ impl Draft {
         }
     }
 
-    /// Returns where the file lies until it is finished; `None` of a stream.
+    /// Returns the path of the file until it is finished; `None` for a stream.
     pub fn beside(&self) -> Option<PathBuf> {
         match &self.to {
             To::Stream(_) => None,
@@ -81,7 +81,7 @@ impl Draft {
         }
     }
 
-    /// Puts the file in its place. What others have put there since it was begun stays, and is an error.
+    /// Puts the file in its place. If others have put something there since it was begun, that stays, and an error is returned.
     pub fn finish(self) -> io::Result<File> {
         let Self { place, to } = self;
         match to {
@@ -92,10 +92,10 @@ impl Draft {
     }
 }
 
-/// Makes a file without a name in a directory, which is gone at once: no right tells whether a directory takes files (`/proc` takes none).
+/// Tests whether a directory accepts files by making a nameless one, which vanishes at once: permissions do not tell (`/proc` accepts none).
 ///
 /// # Errors
-/// When none can be made there.
+/// When no file can be made there.
 pub fn try_in(folder: &Path) -> io::Result<()> {
     tempfile::tempfile_in(folder).map(drop)
 }
@@ -103,7 +103,7 @@ pub fn try_in(folder: &Path) -> io::Result<()> {
 /// The remedy for a pipe that nobody reads ([`ErrorKind::NotConnected`]).
 pub const NO_READER: &str = "start the program that reads it first, or name a file";
 
-/// Opens a pipe or a character device for writing. A pipe that nobody reads is an error: to wait for a reader could not be interrupted.
+/// Opens a pipe or a character device for writing. A pipe that nobody reads is an error: waiting for a reader could not be interrupted.
 ///
 /// # Errors
 /// When nobody reads the pipe ([`ErrorKind::NotConnected`]), or something else is there.
@@ -116,7 +116,7 @@ pub fn stream(place: &Path) -> io::Result<File> {
         }
         _ => error,
     })?;
-    // Only what was opened counts.
+    // The open file is checked, not the path, which may lead elsewhere by now.
     if !is_stream(&file.metadata()?) {
         return Err(replaced());
     }
@@ -125,7 +125,7 @@ pub fn stream(place: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Tells whether a pipe has this name; a device without a driver cannot be opened either.
+/// Tells whether this path is a pipe: a device without a driver gives the same error.
 fn is_pipe(place: &Path) -> bool {
     std::fs::metadata(place).is_ok_and(|found| found.file_type().is_fifo())
 }
@@ -135,21 +135,22 @@ fn replaced() -> io::Error {
     io::Error::new(ErrorKind::AlreadyExists, what)
 }
 
-/// Opens the file at `place` and returns what is known of it, where it is empty or begins with `mark`.
+/// Returns the metadata of the file at `place` if it may be replaced: it is empty or begins with `mark`.
 fn replaceable(place: &Path, mark: &[u8]) -> io::Result<Metadata> {
-    // Opening a FIFO that took its place would wait.
+    // Without O_NONBLOCK, opening a FIFO that took its place would block.
     let mut file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(place)?;
     let found = file.metadata()?;
     if !found.is_file() {
-        return Err(io::Error::new(ErrorKind::InvalidInput, "it is no regular file"));
+        return Err(io::Error::new(ErrorKind::InvalidInput, "it is not a regular file"));
     }
     let mut start = vec![0; mark.len()];
     let ours = found.len() == 0 || file.read_exact(&mut start).is_ok() && start == mark;
-    let foreign = || io::Error::new(ErrorKind::AlreadyExists, "what is there is no such file");
+    let foreign =
+        || io::Error::new(ErrorKind::AlreadyExists, "a file of another kind is there already");
     ours.then_some(found).ok_or_else(foreign)
 }
 
-/// Exchanges the file with the one that it replaces, and looks at what came out before that is removed.
+/// Exchanges the file with the one that it replaces, and checks which file came out before removing it.
 fn in_place_of(old: (u64, u64), file: NamedTempFile, place: &Path) -> io::Result<File> {
     if identity(place)? != Some(old) {
         return Err(replaced());
@@ -162,7 +163,7 @@ fn in_place_of(old: (u64, u64), file: NamedTempFile, place: &Path) -> io::Result
             Ok(file)
         }
         Ok(()) => {
-            // What came out is somebody's: it goes back, and should yet another have come, that stays beside.
+            // Another file came out: it is put back. If yet another one has come meanwhile, that one stays under the temporary name.
             exchange()?;
             let metadata = file.as_file().metadata()?;
             if identity(file.path())? != Some((metadata.dev(), metadata.ino())) {
@@ -174,7 +175,7 @@ fn in_place_of(old: (u64, u64), file: NamedTempFile, place: &Path) -> io::Result
             Err(replaced())
         }
         Err(rustix::io::Errno::NOENT) => Err(replaced()),
-        // A file system that cannot exchange: between the look and the rename is no room for much.
+        // The file system cannot exchange files: a plain rename, with only a short time since the check.
         Err(_) => Ok(file.persist(place)?),
     }
 }
@@ -185,7 +186,7 @@ fn in_new_place(file: NamedTempFile, place: &Path) -> io::Result<File> {
         Err(failed) if failed.error.kind() == ErrorKind::AlreadyExists => return Err(replaced()),
         Err(failed) => failed,
     };
-    // A file system that has neither hard links nor a rename that replaces nothing: the name is taken first.
+    // The file system has neither hard links nor a rename that never replaces: reserve the name with an empty file first.
     let taken = File::options().write(true).create_new(true).open(place)?;
     drop(taken);
     Ok(failed.file.persist(place)?)

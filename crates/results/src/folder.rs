@@ -1,4 +1,4 @@
-//! A directory that is there whole or not at all: it is filled beside its place, and moved there when it is done.
+//! A directory that appears complete or not at all: it is filled beside its place, and moved there when it is done.
 
 use std::fs;
 use std::io;
@@ -8,7 +8,7 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 use sys::passing::Passing;
 
-/// A directory that is being filled. Dropped, or when a signal ends the program, it is gone.
+/// A directory that is being filled. It is removed when dropped, or when a signal ends the program.
 #[derive(Debug)]
 pub struct Folder {
     place: PathBuf,
@@ -16,35 +16,35 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Begins a directory that is to lie at `place`.
+    /// Begins a directory that will be moved to `place`.
     ///
     /// # Errors
     /// When no directory can be made beside `place`.
     pub fn begin(place: &Path) -> io::Result<Self> {
         let beside = place.parent().filter(|folder| !folder.as_os_str().is_empty());
-        // Less the umask, as any directory that is made.
+        // The umask applies, as to any new directory.
         let dir = Passing::new_in(beside.unwrap_or(Path::new(".")), ".fathom-", 0o777)?;
         Ok(Self { place: place.to_owned(), dir })
     }
 
-    /// Returns where it lies until it is finished.
+    /// Returns its path until it is finished.
     pub fn path(&self) -> &Path {
         self.dir.path()
     }
 
-    /// Moves it to its place, where nothing may be.
+    /// Moves it to its place, where there must be nothing.
     ///
     /// # Errors
     /// When something is there, or the system refuses.
     pub fn finish(self) -> io::Result<()> {
         match renameat_with(CWD, self.path(), CWD, &self.place, RenameFlags::NOREPLACE) {
-            // Some file systems cannot say that nothing is to be replaced: an empty directory that was just made is.
+            // Some file systems do not support NOREPLACE: an empty directory is made there, and replaced.
             Err(Errno::INVAL | Errno::NOSYS) => {
                 fs::create_dir(&self.place).and_then(|()| fs::rename(self.path(), &self.place))
             }
             moved => moved.map_err(io::Error::from),
         }?;
-        // What was moved is not removed.
+        // The directory has been moved, so that it must not be removed on drop.
         self.dir.keep();
         Ok(())
     }

@@ -1,18 +1,18 @@
-//! Frames: how rows stand in `rows.log`, so that a cut or a damaged byte costs only the frame it hits.
+//! Frames, the form in which rows are stored in `rows.log`: a cut or a damaged byte costs only the frame it hits.
 //!
 //! A frame is a mark of four bytes, the length of its payload and a CRC-32 over length and payload (both
-//! 32 bits, little end first), and the payload: one row as JSON. The mark begins with a byte that UTF-8
-//! never has, so no payload holds it, and a reader that lost its place finds the next frame by it.
+//! 32 bits, little-endian), and the payload: one row as JSON. The mark begins with a byte that never occurs
+//! in UTF-8, so no payload contains it, and a reader that lost its place finds the next frame by it.
 
 use std::io::{self, Read};
 
 use crate::model::Row;
 
-/// Begins every frame.
+/// The mark at the beginning of every frame.
 pub const MARK: [u8; 4] = [0xF5, b'F', b'r', 0xF6];
-/// Bytes before the payload.
+/// Number of bytes before the payload.
 pub const HEADER: usize = 12;
-/// The longest payload a reader believes in, bytes.
+/// The longest payload that a reader accepts, bytes.
 pub const LONGEST: usize = 16 << 20;
 /// Bytes of a log that are read at once.
 const PART: usize = 64 << 10;
@@ -31,11 +31,11 @@ pub struct Damage {
 /// The kind of damage of a part of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DamageKind {
-    /// The log ends inside a frame: what a kill leaves.
+    /// The log ends inside a frame, as after a kill.
     CutOff,
-    /// Bytes that are no frame, or whose checksum is wrong.
+    /// Bytes that are not a frame, or a frame with a wrong checksum.
     Corrupt,
-    /// A whole frame with no row that this version knows.
+    /// An intact frame with a kind of row that this version does not know.
     UnknownRow,
 }
 
@@ -50,8 +50,8 @@ impl std::fmt::Display for Damage {
     }
 }
 
-/// `row` as a frame. A row that cannot be written as JSON or is longer than [`LONGEST`] (none that Fathom
-/// makes) becomes an empty frame, which readers count as damage.
+/// Encodes `row` as a frame. A row that cannot be written as JSON or is longer than [`LONGEST`] (Fathom makes
+/// none) becomes an empty frame, which readers count as damage.
 pub fn encode(row: &Row) -> Vec<u8> {
     let mut frame = vec![0; HEADER];
     if serde_json::to_writer(&mut frame, row).is_err() || frame.len() - HEADER > LONGEST {
@@ -65,7 +65,7 @@ pub fn encode(row: &Row) -> Vec<u8> {
     frame
 }
 
-/// Every row of `log` that is whole, in order, and what was lost between them.
+/// Reads every intact row of `log`, in order, and the damage between them.
 pub fn read(log: impl Read) -> io::Result<(Vec<Row>, Vec<Damage>)> {
     let mut rows = Vec::new();
     let damage = each(log, |row| -> io::Result<()> {
@@ -75,15 +75,15 @@ pub fn read(log: impl Read) -> io::Result<(Vec<Row>, Vec<Damage>)> {
     Ok((rows, damage))
 }
 
-/// Hands every row of `log` that is whole to `on`, in order, and returns what was lost between them. However long the log is, no more than
-/// one frame and what is read at once of it are in memory.
+/// Passes every intact row of `log` to `on`, in order, and returns the damage between them. However long the log is, no more than one frame
+/// and one read buffer are in memory.
 pub fn each<E: From<io::Error>>(
     log: impl Read,
     mut on: impl FnMut(Row) -> Result<(), E>,
 ) -> Result<Vec<Damage>, E> {
     let mut window = Window::new(log);
     let mut damage = Vec::new();
-    // The beginning of what is no frame, and why.
+    // The beginning of bytes that are not a frame, and the kind of damage.
     let mut lost: Option<(u64, DamageKind)> = None;
     loop {
         window.reach_frame()?;
@@ -94,7 +94,7 @@ pub fn each<E: From<io::Error>>(
         }
         let taken = match frame_at(bytes) {
             Frame::Whole(payload) => {
-                // A frame that ends beyond the log is cut off only when nothing whole follows it.
+                // A frame that ends beyond the log counts as cut off only if no intact frame follows it.
                 let before = lost.take();
                 damage.extend(before.map(|(from, _)| damaged(from, at, DamageKind::Corrupt)));
                 let end = HEADER + payload.len();
@@ -114,13 +114,13 @@ pub fn each<E: From<io::Error>>(
     }
 }
 
-/// The part of a log that is looked at.
+/// The part of a log that is in memory.
 struct Window<R> {
     log: R,
     buffer: Vec<u8>,
-    /// The part of the buffer that is not taken yet begins here.
+    /// Index of the first byte of the buffer that is not consumed yet.
     from: usize,
-    /// Its place in the log.
+    /// The offset of that byte in the log.
     at: u64,
     ended: bool,
 }
@@ -139,7 +139,7 @@ impl<R: Read> Window<R> {
         self.at += bytes as u64;
     }
 
-    /// Reads on until it is known what stands at the start: the whole of a frame, or its header where that is none, unless the log ends.
+    /// Reads until the bytes at the start can be judged: a whole frame, or just a header if that is not valid; less at the end of the log.
     fn reach_frame(&mut self) -> io::Result<()> {
         self.reach(HEADER)?;
         let bytes = self.bytes();
@@ -170,7 +170,7 @@ enum Frame<'a> {
     None(DamageKind),
 }
 
-/// Returns what stands at the start of `bytes`.
+/// Classifies the start of `bytes`.
 fn frame_at(bytes: &[u8]) -> Frame<'_> {
     if bytes.len() < HEADER {
         let mark = bytes.len().min(MARK.len());

@@ -1,4 +1,4 @@
-//! Latency histograms as text: reading, merging and summing up what rows and summaries carry.
+//! Latency histograms as text, as rows and summaries contain them: reading, merging and summarising.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -40,20 +40,20 @@ pub fn of_counts(
     Ok(all)
 }
 
-/// Reads V2 (with deflate or without) in base64.
+/// Decodes a histogram from base64 V2, with or without deflate.
 pub fn decode(text: &str) -> Result<Histogram<u64>, HistogramError> {
     let bytes = STANDARD.decode(text).map_err(|e| error("read", e))?;
     Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|e| error("read", e))
 }
 
-/// Writes V2 with deflate in base64.
+/// Encodes a histogram as base64 V2 with deflate.
 pub fn encode(histogram: &Histogram<u64>) -> Result<String, HistogramError> {
     let mut bytes = Vec::new();
     V2DeflateSerializer::new().serialize(histogram, &mut bytes).map_err(|e| error("written", e))?;
     Ok(STANDARD.encode(bytes))
 }
 
-/// All histograms of `texts` in one; `None` when there is none.
+/// Merges all histograms of `texts` into one; `None` when there are none.
 pub fn merge<'a>(
     texts: impl IntoIterator<Item = &'a str>,
 ) -> Result<Option<Histogram<u64>>, HistogramError> {
@@ -84,8 +84,8 @@ pub fn summary(histogram: &Histogram<u64>) -> Option<LatencySummary> {
     })
 }
 
-/// Returns the bandwidth of each I/O, its length over its latency, in bytes per second; `None` where it is not known. I/Os of one length have
-/// the latencies' histogram turned over.
+/// Returns the bandwidth (length over latency) of each I/O in bytes per second; `None` where it is not known. If all I/Os have the same length it
+/// is computed from the histogram of latencies.
 pub fn bandwidths(operation: &OperationSummary) -> Option<Histogram<u64>> {
     if let Some(text) = &operation.bandwidths {
         return decode(text).ok();

@@ -14,7 +14,7 @@ pub struct IntervalLog<W> {
 }
 
 impl<W: Write> IntervalLog<W> {
-    /// Writes the beginning of a log about `what`, the times of which count from the moment `since`.
+    /// Writes the beginning of a log about `what`, with times that count from the moment `since`.
     pub fn begin(mut out: W, what: &str, since: &str) -> io::Result<Self> {
         let what = what.replace(['\r', '\n'], " ");
         out.write_all(MARK)?;
@@ -29,7 +29,7 @@ impl<W: Write> IntervalLog<W> {
         Ok(Self { out })
     }
 
-    /// Adds a row; one without latencies has no line.
+    /// Adds a row as a line; a row without latencies gets none.
     pub fn add(&mut self, row: &IntervalRow) -> io::Result<()> {
         self.add_as(row, &row.operation)
     }
@@ -50,7 +50,7 @@ impl<W: Write> IntervalLog<W> {
         )
     }
 
-    /// Hands what was added to the system.
+    /// Flushes the added rows to the writer.
     pub fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }

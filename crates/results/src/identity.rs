@@ -1,4 +1,4 @@
-//! The cells of a result held against its manifest: each must be the one that it is said to be.
+//! Checks the cells of a result against its manifest: the files of each cell must belong to the cell that the manifest names.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path};
@@ -6,7 +6,7 @@ use std::path::{Component, Path};
 use crate::model::{CellEntry, CellRecord, Manifest, Row};
 use crate::whole;
 
-/// Finds what is wrong with the list of cells in itself, so that no figure can be told to be of a cell; `None` where nothing is.
+/// Finds a contradiction within the list of cells, because of which no figure can be attributed to a cell; `None` where there is none.
 pub(crate) fn contradiction(manifest: &Manifest) -> Option<String> {
     let (mut cells, mut folders) = (BTreeSet::new(), BTreeSet::new());
     let known = |name: &str| manifest.plan.variants.iter().any(|variant| variant.name == name);
@@ -15,7 +15,7 @@ pub(crate) fn contradiction(manifest: &Manifest) -> Option<String> {
         if *index != place {
             Some(format!("cell {index} stands in the place of cell {place}"))
         } else if !known(variant) {
-            Some(format!("cell {index} is of a variant '{variant}' that its plan does not have"))
+            Some(format!("cell {index} belongs to variant '{variant}', which is not in the plan"))
         } else if !(1..=manifest.plan.repeat).contains(repeat) {
             Some(format!("cell {index} is of repeat {repeat} of {}", manifest.plan.repeat))
         } else if !cells.insert((variant, repeat)) {
@@ -30,13 +30,13 @@ pub(crate) fn contradiction(manifest: &Manifest) -> Option<String> {
     })
 }
 
-/// Counts the cells of the plan that the manifest does not have, of one without a [`contradiction`].
+/// Counts the cells of the plan that are missing from the manifest, which must have no [`contradiction`].
 pub(crate) fn not_listed(manifest: &Manifest) -> usize {
     let planned = manifest.plan.variants.len().saturating_mul(manifest.plan.repeat as usize);
     planned.saturating_sub(manifest.cells.len())
 }
 
-/// In what the files of a cell are not those of the cell that the manifest says they are; `None` where they are.
+/// Returns why the files of a cell cannot be those of the cell that the manifest names; `None` if they can.
 pub(crate) fn foreign(
     manifest: &Manifest,
     entry: &CellEntry,
@@ -51,7 +51,7 @@ pub(crate) fn foreign(
     if let Some(other) = record.run_id.as_ref().filter(|id| **id != manifest.run_id) {
         return Some(format!("cell.json is of run {other}"));
     }
-    // Comparisons of engines by versions before that wrote a run's id had one seed for all cells.
+    // In versions that did not record the run's id yet, comparisons of engines used one seed for all cells.
     let old = record.run_id.is_none() && record.seed == manifest.seed;
     if record.seed != manifest.seed.of_repeat(entry.repeat) && !old {
         return Some("cell.json is of another seed".to_owned());
@@ -64,8 +64,8 @@ pub(crate) fn foreign(
     rows.iter().any(|row| is_of_another(row, record)).then(|| "rows.log is of another cell".into())
 }
 
-/// Finds an earlier cell that `cell` is a copy of, whatever else its record says: to the nanosecond no two cells take place at the same
-/// times, but in virtual time.
+/// Finds an earlier cell that `cell` is a copy of, whatever else its record says: except in virtual time, no two cells have the same times to
+/// the nanosecond.
 pub(crate) fn copied<'a>(
     manifest: &Manifest,
     record: &CellRecord,
@@ -81,7 +81,7 @@ pub(crate) fn copied<'a>(
     Some(format!("cell.json has the times of cell {} to the nanosecond", twin.index))
 }
 
-/// Finds a stage that is none of the plan's, or stands there again or in the place of another; points of a sweep come in any order.
+/// Finds a stage that is not in the plan, occurs twice, or is out of order by its index; points of a sweep may come in any order.
 fn unplanned<'a>(manifest: &Manifest, record: &'a CellRecord) -> Option<&'a str> {
     let variant = manifest.plan.variants.iter().find(|one| one.name == record.variant)?;
     let mut last = None;
@@ -93,7 +93,7 @@ fn unplanned<'a>(manifest: &Manifest, record: &'a CellRecord) -> Option<&'a str>
     wrong.map(|(_, stage)| stage.name.as_str())
 }
 
-/// Tells whether a row tells another name or another time of a stage than the record does.
+/// Tells whether a row gives a different name or time of a stage than the record does.
 fn is_of_another(row: &Row, record: &CellRecord) -> bool {
     let Row::Stage(edge) = row else { return false };
     let known = record.stages.iter().find(|stage| stage.index == edge.stage);
@@ -103,7 +103,7 @@ fn is_of_another(row: &Row, record: &CellRecord) -> bool {
     })
 }
 
-/// Tells whether it is the name of something in a folder, and leads nowhere else.
+/// Tells whether it is a plain name of something in a folder, and not a path that leads elsewhere.
 fn is_name(folder: &str) -> bool {
     let mut parts = Path::new(folder).components();
     matches!((parts.next(), parts.next()), (Some(Component::Normal(name)), None) if name == folder)

@@ -1,8 +1,8 @@
-//! The log of every I/O: a small header, then 40 bytes for each I/O, little end first.
+//! The log of every I/O: a small header, then 40 bytes for each I/O, little-endian.
 //!
-//! `docs/results.md` shows the layout. A log that was cut off is readable up to its last whole record, and has no
-//! closing record; so its reader knows that it was cut off, and how many I/Os a complete one left out. Records that can be no I/O of the
-//! log are damage: they are left out and counted.
+//! `docs/results.md` shows the layout. A complete log ends with a closing record, which also tells how many I/Os are not in it. A log that was
+//! cut off has none, and is readable up to its last whole record. Records that cannot be I/Os of the log are damage: they are left out and
+//! counted.
 
 use std::io::{self, BufRead, Read, Write};
 
@@ -16,45 +16,45 @@ const VERSION: u32 = 1;
 pub const RECORD: usize = 40;
 /// The operation of the closing record.
 const CLOSING: u16 = u16::MAX;
-/// The longest header that is believed.
+/// The longest header that is accepted, bytes.
 const LONGEST_HEADER: u32 = 1 << 20;
-/// The longest time between the ends of two I/Os of which one follows the other in a log, nanoseconds: 30 days.
+/// The longest accepted time between the ends of two consecutive I/Os in a log, nanoseconds: 30 days.
 const LONGEST_STEP_NS: u64 = 30 * 24 * 3600 * 1_000_000_000;
-/// The highest number of an error (`MAX_ERRNO` of the kernel).
+/// The highest error number (`MAX_ERRNO` of the kernel).
 const MOST_ERROR: i32 = 4095;
 
 /// The header of a log: the names that its records refer to by number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
-    /// Names of the operations, in the order that records count them.
+    /// Names of the operations; records refer to them by index.
     pub operations: Vec<String>,
-    /// The targets, in the order that records count them.
+    /// The targets; records refer to them by index.
     pub targets: Vec<String>,
 }
 
 /// One I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct IoRecord {
-    /// When it was submitted, or should have been (open loop), in nanoseconds since the run's epoch.
+    /// Time at which it was submitted, or should have been (open loop), nanoseconds since the run's epoch.
     pub start_ns: u64,
-    /// From there to its completion, nanoseconds.
+    /// Time from `start_ns` to its completion, nanoseconds.
     pub latency_ns: u64,
     /// Its offset on the target, bytes.
     pub offset: u64,
     /// Its length, bytes.
     pub length: u32,
-    /// 0, or the number of its error; -1 when it moved less than asked.
+    /// 0, or its error number; -1 when it moved fewer bytes than asked.
     pub error: i32,
     /// The worker that drove it, from 0.
     pub job: u16,
-    /// Place of its operation in the header.
+    /// Index of its operation in the header.
     pub operation: u16,
-    /// Place of its target in the header.
+    /// Index of its target in the header.
     pub target: u16,
 }
 
 impl IoRecord {
-    /// Its bytes in the log.
+    /// Returns its bytes in the log.
     pub fn encode(&self) -> [u8; RECORD] {
         let mut bytes = [0; RECORD];
         bytes[..8].copy_from_slice(&self.start_ns.to_le_bytes());
@@ -85,14 +85,14 @@ impl IoRecord {
     }
 }
 
-/// Returns when the I/O ended of which these are the bytes in a log, nanoseconds since the run's epoch; `None` of what can be none of it.
+/// Returns the end of an I/O, nanoseconds since the run's epoch; `None` if its bytes cannot be a record of this log.
 fn end_of(
     record: &IoRecord,
     bytes: &[u8; RECORD],
     header: &Header,
     last: Option<u64>,
 ) -> Option<u64> {
-    // What is not used is zero; no I/O is all zeros.
+    // Unused bytes are zero, and no I/O consists only of zeros.
     let whole = bytes[38..] == [0, 0] && *bytes != [0; RECORD];
     let named = usize::from(record.operation) < header.operations.len()
         && usize::from(record.target) < header.targets.len();
@@ -108,7 +108,7 @@ pub const CSV_HEADER: &str =
     "start_ns,latency_ns,operation,offset_bytes,length_bytes,job,target,error";
 
 impl IoRecord {
-    /// One line of CSV, without its end.
+    /// Returns one line of CSV, without the line end.
     pub fn csv(&self, header: &Header) -> String {
         let name = |names: &[String], place: u16| {
             names.get(usize::from(place)).map_or_else(|| place.to_string(), |name| quoted(name))
@@ -139,9 +139,9 @@ fn quoted(text: &str) -> String {
 /// The end of a complete log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Closing {
-    /// I/Os in it.
+    /// Number of I/Os in the log.
     pub recorded: u64,
-    /// I/Os that are not in it: the disk did not keep up.
+    /// Number of I/Os that are not in the log, for example because the disk did not keep up.
     pub dropped: u64,
 }
 
@@ -161,11 +161,11 @@ pub fn close(out: &mut impl Write, closing: Closing) -> io::Result<()> {
     out.write_all(&last.encode())
 }
 
-/// Why a log cannot be read.
+/// The reason why a log cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum IoLogError {
     /// It is something else.
-    #[error("This is no log of I/Os: it does not begin with FATHOMIO")]
+    #[error("This is not a log of I/Os: it does not begin with FATHOMIO")]
     NotALog,
     /// It was written by a later version.
     #[error("This log of I/Os has layout {0}; this fathom reads layout {VERSION}")]
@@ -184,7 +184,7 @@ pub struct Reader<R> {
     input: R,
     header: Header,
     closing: Option<Closing>,
-    /// The end of the last I/O.
+    /// The time at which the last I/O ended.
     last: Option<u64>,
     good: u64,
     damaged: u64,
@@ -211,25 +211,25 @@ impl<R: BufRead> Reader<R> {
         Ok(Self { input, header, closing: None, last: None, good: 0, damaged: 0 })
     }
 
-    /// Returns what the log is of.
+    /// Returns the header, with the names of operations and targets.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// Returns how the log ended, once all records were read; `None` for one that was cut off.
+    /// Returns the closing record once all records were read; `None` for a log that was cut off.
     pub fn closing(&self) -> Option<Closing> {
         self.closing
     }
 
-    /// Returns how many records were damaged so far: those that can be no I/O of this log, and, once it has ended, those that it should
-    /// have and has not. Damage that looks like an I/O is not seen.
+    /// Returns the number of damaged records so far: those that cannot be I/Os of this log, and, once it has ended, those that are missing
+    /// from it by its closing record. Damage that looks like an I/O is not noticed.
     pub fn damaged(&self) -> u64 {
         let there = self.good.saturating_add(self.damaged);
         let missing = self.closing.map_or(0, |closing| closing.recorded.saturating_sub(there));
         self.damaged.saturating_add(missing)
     }
 
-    /// Returns how the log ends, if these are the bytes of its end: nothing comes after them.
+    /// Returns the closing record if these bytes are one, with nothing after them.
     fn end(&mut self, record: &IoRecord, bytes: &[u8; RECORD]) -> io::Result<Option<Closing>> {
         let closing = Closing { recorded: record.start_ns, dropped: record.latency_ns };
         let mut whole = Vec::new();

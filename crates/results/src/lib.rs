@@ -1,8 +1,8 @@
 //! The data model of a result, writing it safely to a directory or a stream, and reading it for ever.
 //!
-//! A result is a directory (docs/results.md). Everything that a report needs is in it. While a run goes on it
-//! only grows: files are replaced whole (`put`) or appended to in frames with a checksum (`append`), so
-//! that what a kill leaves behind can be read and says itself that it is incomplete.
+//! A result is a directory (docs/results.md) with everything that a report needs. While a run goes on it
+//! only grows: files are replaced whole (`put`) or appended to in frames with a checksum (`append`). So
+//! what a kill leaves behind is readable, and shows by itself that it is incomplete.
 #![forbid(unsafe_code)]
 
 pub mod checksums;

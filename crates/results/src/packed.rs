@@ -1,4 +1,4 @@
-//! Results in one file: a tar archive, compressed with zstd, behind a short frame that says what it is. `zstd -d` and `tar` read it, too.
+//! Results packed into one file: a tar archive, compressed with zstd, after a short frame that identifies it. `zstd -d` and `tar` read it, too.
 
 use std::cell::Cell;
 use std::fs::{self, File};
@@ -10,24 +10,24 @@ use sys::passing::Passing;
 use crate::folder::Folder;
 use crate::writer::MANIFEST;
 
-/// The beginning of every packed result: a frame that readers of zstd skip, which holds the words.
+/// The beginning of every packed result: a skippable zstd frame that contains the words `fathom result`.
 pub const MARK: &[u8] = b"\x50\x2A\x4D\x18\x0E\x00\x00\x00fathom result\n";
 
-/// How strongly it is compressed: rows are JSON, of which a tenth is left, and a stronger level takes ten times as long for a tenth of that.
+/// The compression level: it shrinks JSON rows to a tenth of their size; a stronger one takes ten times as long to save a tenth of that.
 const LEVEL: i32 = 5;
-/// Bytes that the files of a packed result may hold when it is read without being unpacked first.
+/// The largest total size of the files of a packed result that is read without `fathom unpack`, bytes.
 const MOST: u64 = 8 << 30;
-/// Files that a result may have.
+/// The most files that a result may have.
 const MOST_FILES: usize = 1_000_000;
 
-/// Why a result cannot be packed, or a packed one not be read.
+/// The reason why a result cannot be packed, or a packed one cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum PackError {
-    /// There is something in the directory that a result does not hold.
+    /// The directory contains something that does not belong in a result.
     #[error("{0} is neither a file nor a directory; a result holds nothing else")]
     Foreign(PathBuf),
-    /// The file is none, or damaged.
-    #[error("{path} is no packed result that can be read: {what}")]
+    /// The file is not a packed result, or is damaged.
+    #[error("{path} is not a readable packed result: {what}")]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -63,11 +63,11 @@ pub fn is_packed(path: &Path) -> bool {
     is_file && begins().unwrap_or(false)
 }
 
-/// Writes all files of the result in `dir` as one. The same files make the same bytes, wherever and whenever they are packed. `on` is told the
-/// bytes of each file that was taken.
+/// Packs all files of the result in `dir` into one. The same files give the same bytes, wherever and whenever they are packed. `on` is called with
+/// the size of each file that was packed.
 ///
 /// # Errors
-/// When a file cannot be read or the package not be written, and where there is something that is neither file nor directory.
+/// When a file cannot be read, the package cannot be written, or the directory contains something that is neither a file nor a directory.
 pub fn pack(dir: &Path, to: impl Write, mut on: impl FnMut(u64)) -> Result<(), PackError> {
     let mut files = Vec::new();
     files_in(dir, Path::new(""), &mut files)?;
@@ -87,7 +87,7 @@ pub fn pack(dir: &Path, to: impl Write, mut on: impl FnMut(u64)) -> Result<(), P
         header.set_mode(0o644);
         header.set_mtime(0);
         header.set_cksum();
-        // Of a file that grows meanwhile no more is taken than was said; one that shrinks would spoil what follows.
+        // The header states the size: of a file that grows meanwhile no more is read; one that shrinks would damage the archive.
         let mut read = Counted { inner: file.take(bytes), bytes: 0 };
         archive.append(&header, &mut read).map_err(|error| match refused.get() {
             true => PackError::Unwritten(error),
@@ -103,7 +103,7 @@ pub fn pack(dir: &Path, to: impl Write, mut on: impl FnMut(u64)) -> Result<(), P
     to.flush().map_err(PackError::Unwritten)
 }
 
-/// A writer that tells whether it was refused anything: an archive does not say whose error it passes on.
+/// A writer that records whether a write failed: an error of the archive may come from reading or from writing.
 struct Target<'a, W> {
     inner: W,
     refused: &'a Cell<bool>,
@@ -119,7 +119,7 @@ impl<W: Write> Write for Target<'_, W> {
     }
 }
 
-/// A reader that counts.
+/// A reader that counts the bytes read.
 struct Counted<R> {
     inner: R,
     bytes: u64,
@@ -133,10 +133,10 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// The bytes of all files of the result in `dir`.
+/// Returns the size of all files of the result in `dir`, bytes.
 ///
 /// # Errors
-/// As those of [`pack`].
+/// The same as those of [`pack`].
 pub fn size(dir: &Path) -> Result<u64, PackError> {
     let mut files = Vec::new();
     files_in(dir, Path::new(""), &mut files)?;
@@ -147,7 +147,7 @@ pub fn size(dir: &Path) -> Result<u64, PackError> {
     files.into_iter().map(size).sum()
 }
 
-/// The files below a directory, by their names in it.
+/// Lists the files below a directory, relative to it.
 fn files_in(root: &Path, below: &Path, found: &mut Vec<PathBuf>) -> Result<(), PackError> {
     let dir = root.join(below);
     for entry in fs::read_dir(&dir).map_err(failed(&dir))? {
@@ -163,10 +163,10 @@ fn files_in(root: &Path, below: &Path, found: &mut Vec<PathBuf>) -> Result<(), P
     Ok(())
 }
 
-/// Unpacks a result into `dir`, which is there and empty. `on` is told the bytes of the package that were read, file by file.
+/// Unpacks a result into `dir`, an existing empty directory. After each file `on` is called with the bytes of the package read for it.
 ///
 /// # Errors
-/// When the file is no packed result, is cut off or damaged, or names anything outside of `dir`: what was made until then stays there.
+/// When the file is not a packed result, is cut off or damaged, or contains a path outside of `dir`. Files unpacked before the error stay there.
 pub fn unpack(from: &Path, dir: &Path, on: impl FnMut(u64)) -> Result<(), PackError> {
     unpack_at_most(from, dir, u64::MAX, on)
 }
@@ -179,21 +179,21 @@ fn unpack_at_most(
 ) -> Result<(), PackError> {
     let damaged = |what: String| PackError::Damaged { path: from.to_owned(), what };
     if !is_packed(from) {
-        return Err(damaged("it does not begin as one".to_owned()));
+        return Err(damaged("it does not begin like one".to_owned()));
     }
     let file = File::open(from).map_err(failed(from))?;
     let packed = Cell::new(0);
     let decoder = zstd::Decoder::new(Told { inner: file, bytes: &packed }).map_err(failed(from))?;
     let mut archive = tar::Archive::new(decoder);
     let (mut bytes, mut whole, mut told) = (0u64, false, 0);
-    // Raw entries: names that stand in entries of their own, which could be of any length, are none that Fathom writes.
+    // Raw entries: Fathom never writes extension entries for long names, which could be of any length.
     for (number, entry) in archive.entries().map_err(failed(from))?.raw(true).enumerate() {
         let mut entry = entry.map_err(|error| damaged(error.to_string()))?;
         let name = entry.path().map_err(|error| damaged(error.to_string()))?.into_owned();
         let inside = name.components().all(|part| matches!(part, Component::Normal(_)));
         if !inside || !entry.header().entry_type().is_file() || number > MOST_FILES {
             return Err(damaged(format!(
-                "it holds {}, which is no file of a result",
+                "it holds {}, which cannot be a file of a result",
                 name.display()
             )));
         }
@@ -224,7 +224,7 @@ fn unpack_at_most(
     if whole { Ok(()) } else { Err(damaged(format!("it holds no {MANIFEST}"))) }
 }
 
-/// A reader that tells how far it is.
+/// A reader that reports how many bytes it has read.
 struct Told<'a, R> {
     inner: R,
     bytes: &'a Cell<u64>,
@@ -238,7 +238,7 @@ impl<R: Read> Read for Told<'_, R> {
     }
 }
 
-/// Copies one file of a package; what cannot be read is its damage, what cannot be written is not.
+/// Copies one file out of a package; a read error means that the package is damaged, a write error does not.
 fn copy(
     entry: &mut tar::Entry<impl Read>,
     file: &mut File,
@@ -257,17 +257,17 @@ fn copy(
     Ok(())
 }
 
-/// Unpacks a result to a place where nothing is yet: it is there whole, or not at all.
+/// Unpacks a result to a new place: it appears there complete, or not at all.
 ///
 /// # Errors
-/// As those of [`unpack`], and where something is at the place.
+/// The same as those of [`unpack`], and when there is something at the place already.
 pub fn unpack_to(from: &Path, place: &Path, on: impl FnMut(u64)) -> Result<(), PackError> {
     let folder = Folder::begin(place).map_err(failed(place))?;
     unpack(from, folder.path(), on)?;
     folder.finish().map_err(failed(place))
 }
 
-/// Unpacks a result for as long as the directory that is returned lives.
+/// Unpacks a result into a temporary directory, which is removed when the returned value is dropped.
 pub(crate) fn unpacked(from: &Path) -> Result<Passing, PackError> {
     let place = std::env::temp_dir();
     let dir = Passing::new_in(&place, "fathom-", 0o700).map_err(failed(&place))?;

@@ -1,19 +1,19 @@
-//! Files of a result that are taken as a whole: none is read further than a run can have written it.
+//! Files of a result that are read whole, but only up to the greatest length that a run can have written.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use crate::whole::Lacks;
 
-/// The most that is read of the experiment, bytes: no longer one can be run.
+/// The greatest length of the experiment that is read, bytes: a longer one cannot be run.
 pub(crate) const LONGEST_EXPERIMENT: u64 = 1 << 20;
-/// The most that is read of any other file, bytes: some ten times of what the largest plan comes to.
+/// The greatest length of any other file that is read, bytes: some ten times the largest plan.
 pub(crate) const LONGEST: u64 = 256 << 20;
 
-/// A file that may be missing.
+/// Reads a file that may be missing.
 ///
 /// # Errors
-/// It cannot be read, or is longer than `longest` bytes.
+/// When it cannot be read, or is longer than `longest` bytes.
 pub(crate) fn optional(path: &Path, longest: u64) -> io::Result<Option<Vec<u8>>> {
     match sys::input::read(path, longest) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -22,10 +22,10 @@ pub(crate) fn optional(path: &Path, longest: u64) -> io::Result<Option<Vec<u8>>>
     }
 }
 
-/// A file that may be missing, called `name`; of one that is too long nothing is taken, and `lacks` says so.
+/// Reads a file that may be missing, called `name`; one that is too long is not read, and is noted in `lacks`.
 ///
 /// # Errors
-/// It cannot be read.
+/// When it cannot be read.
 pub(crate) fn limited(
     (path, name): (&Path, &str),
     longest: u64,
@@ -42,7 +42,7 @@ pub(crate) fn limited(
     })
 }
 
-/// Tells whether an error says that a file is not there.
+/// Tells whether an error means that a file does not exist.
 pub(crate) fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }

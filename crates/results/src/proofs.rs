@@ -1,5 +1,5 @@
-//! `proofs.json` of a result: what came of putting its findings to the test. It is written after the run has ended, beside what is
-//! sealed.
+//! `proofs.json` of a result: the outcomes of testing its findings. It is written after the run has ended, and is not covered by the
+//! seal.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -25,22 +25,22 @@ pub struct KeptProof {
 }
 
 impl KeptProof {
-    /// Tells whether it is of this finding.
+    /// Tells whether it belongs to this finding.
     pub fn is_of(&self, finding: &Finding) -> bool {
         self.rule == finding.rule && self.subject == finding.subject
     }
 }
 
-/// The proofs that the result in `dir` holds; none where there is no such file, or one that cannot be read.
+/// Reads the proofs in the result in `dir`; none if the file does not exist or cannot be read.
 pub(crate) fn read(dir: &Path) -> Vec<KeptProof> {
     let bytes = sys::input::read(&dir.join(PROOFS), LONGEST).unwrap_or_default();
     serde_json::from_slice(&bytes).unwrap_or_default()
 }
 
-/// Keeps the proof of a finding in the result that is held, in place of an earlier one of the same finding.
+/// Stores the proof of a finding in the result `held`, replacing an earlier proof of the same finding.
 ///
 /// # Errors
-/// When the file cannot be written, or one is there that holds something else.
+/// When the file cannot be written, or exists with other content.
 pub fn keep(held: &mut DirSink, finding: &Finding, proof: &Proof) -> Result<(), SinkError> {
     let path = held.way().join(PROOFS);
     let named = held.name().join(PROOFS);

@@ -1,4 +1,4 @@
-//! Reading a result: whatever a finished or a killed run left, and what is missing from it.
+//! Reads a result: whatever a finished or a killed run left, and what is missing from it.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
@@ -36,11 +36,11 @@ pub struct ResultSet {
     pub lab_files: BTreeMap<String, String>,
     /// The proofs of its findings.
     pub proofs: Vec<KeptProof>,
-    /// Why it is not whole; `None` when it is.
+    /// The reason why it is incomplete; `None` when it is complete.
     pub incomplete: Option<String>,
-    /// The stand of the run that still writes it, in words; `None` where none does, or where no lock tells.
+    /// The progress of the run that still writes it, in words; `None` where no run does, or where no lock tells.
     pub going_on: Option<String>,
-    /// Tells whether its files are as the run left them.
+    /// The outcome of checking its files against the seal.
     pub seal: Seal,
 }
 
@@ -55,9 +55,9 @@ pub struct CellData {
     pub rows: Vec<Row>,
     /// The parts of its rows that were lost.
     pub damage: Vec<Damage>,
-    /// For a cell that did not end: its stages as far as rows tell. Empty when the record tells it all.
+    /// For a cell that did not end: its stages as far as its rows tell. Empty when the record has them all.
     pub recovered: Vec<RecoveredStage>,
-    /// Parts that its plan gives it and its files lack; empty for a cell that is not done.
+    /// Planned parts that are missing from its files; empty for a cell that is not done.
     pub lacks: Vec<String>,
 }
 
@@ -67,13 +67,13 @@ impl CellData {
         Self { entry, record, rows, damage: vec![], recovered: vec![], lacks: vec![] }
     }
 
-    /// Tells whether it is done and all of it is there: a run that goes on keeps it.
+    /// Tells whether it is done and complete, so that a continued run keeps it.
     pub fn whole(&self) -> bool {
         self.done() && self.damage.is_empty() && self.lacks.is_empty()
     }
 
-    /// Returns where it stands, by its record and the manifest. They differ in what a kill left (the record is
-    /// written first), and when a guest died: the manifest has the last word on failure then.
+    /// Returns its state, by its record and the manifest. These differ after a kill (the record is written
+    /// first), and after the death of a guest, where the manifest decides that the cell failed.
     pub fn state(&self) -> CellState {
         let record = self.record.as_ref().map(|record| record.state);
         let either = |state| record == Some(state) || self.entry.state == state;
@@ -104,7 +104,7 @@ impl ResultSet {
         self.incomplete.is_none()
     }
 
-    /// Its cells of one variant, by repeat.
+    /// Returns the cells of one variant, in the order of repeats.
     pub fn cells_of<'a>(&'a self, variant: &'a str) -> impl Iterator<Item = &'a CellData> {
         let mut cells: Vec<_> = self.cells.iter().filter(|c| c.entry.variant == variant).collect();
         cells.sort_by_key(|cell| cell.entry.repeat);
@@ -112,7 +112,7 @@ impl ResultSet {
     }
 }
 
-/// Why a directory cannot be read as a result.
+/// The reason why a directory cannot be read as a result.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// There is nothing at this path.
@@ -139,7 +139,7 @@ pub enum ReadError {
         /// The program that wrote it.
         written_by: String,
     },
-    /// The manifest is there and cannot be understood.
+    /// The manifest exists and cannot be parsed.
     #[error("{path} is damaged; it is replaced only whole, so something else changed it")]
     Manifest {
         /// The file.
@@ -147,17 +147,17 @@ pub enum ReadError {
         /// The parser's error.
         source: serde_json::Error,
     },
-    /// The manifest is readable, and what it says cannot be.
+    /// The manifest is readable, but contradicts itself.
     #[error(
         "{path} contradicts itself: {what}; it is replaced only whole, so something else changed it"
     )]
     Contradiction {
         /// The file.
         path: PathBuf,
-        /// Combinations that cannot be.
+        /// The contradiction.
         what: String,
     },
-    /// It is one file, and that is damaged.
+    /// It is a packed result, and damaged.
     #[error(transparent)]
     Packed(#[from] packed::PackError),
     /// The system refused.
@@ -170,8 +170,8 @@ pub enum ReadError {
     },
 }
 
-/// Reads the result in `dir`, a directory or a packed result. Whatever a kill can leave after the manifest was first written is readable;
-/// [`ResultSet::incomplete`] says what is missing then.
+/// Reads the result in `dir`, a directory or a packed result. Whatever a kill leaves after the manifest was first written is readable;
+/// [`ResultSet::incomplete`] then says what is missing.
 pub fn open(dir: &Path) -> Result<ResultSet, ReadError> {
     if packed::is_packed(dir) {
         let unpacked = packed::unpacked(dir)?;
@@ -180,7 +180,7 @@ pub fn open(dir: &Path) -> Result<ResultSet, ReadError> {
     read_from(dir, false)
 }
 
-/// Reads the result in `dir`, whose lock this process has where it is `held`.
+/// Reads the result in `dir`; with `held`, this process holds its lock.
 fn read_from(dir: &Path, held: bool) -> Result<ResultSet, ReadError> {
     let manifest = read_manifest(dir)?;
     if let Some(what) = identity::contradiction(&manifest) {
@@ -242,7 +242,7 @@ fn read_from(dir: &Path, held: bool) -> Result<ResultSet, ReadError> {
     })
 }
 
-/// Finds what a cell lacks that is done: held against its plan, and against the others of its variant.
+/// Finds what a finished cell lacks, compared with its plan and with the other cells of its variant.
 fn lacks(
     manifest: &Manifest,
     cell: &CellData,
@@ -258,7 +258,7 @@ fn lacks(
     lacks
 }
 
-/// Reads the result that `sink` holds, whatever its name leads to by now.
+/// Reads the result that `sink` holds open, even if its path leads elsewhere by now.
 pub fn open_held(sink: &DirSink) -> Result<ResultSet, ReadError> {
     Ok(ResultSet { path: sink.name().to_owned(), ..read_from(sink.way(), true)? })
 }
@@ -291,7 +291,7 @@ fn why_no_manifest(dir: &Path) -> ReadError {
     if all_ours { ReadError::Empty(dir.into()) } else { ReadError::NotAResult(dir.into()) }
 }
 
-/// A cell, and what shows that the files in its folder are not its own: nothing of them is taken then.
+/// Reads a cell, and the reason why the files in its folder are not its own, if so: they are ignored then.
 fn read_cell(
     dir: &Path,
     manifest: &Manifest,
@@ -318,7 +318,7 @@ fn read_cell(
     Ok((cell, None))
 }
 
-/// Tells whether somebody writes into a result whose run has not ended; `None` where no lock tells.
+/// Tells whether a run still writes into a result; `None` where no lock tells.
 fn goes_on(dir: &Path, manifest: &Manifest) -> Option<bool> {
     if manifest.outcome.is_some() {
         return Some(false);
@@ -330,7 +330,7 @@ fn goes_on(dir: &Path, manifest: &Manifest) -> Option<bool> {
     }
 }
 
-/// The rows of a log, which may be missing.
+/// Reads the rows of a log, which may be missing.
 fn rows(path: &Path) -> Result<(Vec<Row>, Vec<Damage>), ReadError> {
     match sys::input::open(path).and_then(frames::read) {
         Ok(read) => Ok(read),
@@ -364,14 +364,14 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The state of a cell that had begun.
+/// The description of a cell that had begun when its run was cut off.
 const CUT_OFF: &str = "cut off while running";
 
-/// The numbers of parts that are missing from a result.
+/// Counts the parts that are missing from a result.
 #[derive(Default)]
 struct Missing {
     all: usize,
-    /// The number of cells in a state, and the first reason that is told of one.
+    /// For each state, the number of cells in it, and the first reason known for one of them.
     states: BTreeMap<&'static str, (usize, Option<String>)>,
     frames: usize,
     transcript_lines: usize,
@@ -390,7 +390,7 @@ impl Missing {
             CellState::Pending => "not begun",
             CellState::Running => CUT_OFF,
             CellState::Failed => "failed",
-            // The end of the run was theirs, too.
+            // A cell that the end of the run interrupted before it did anything.
             CellState::Interrupted if cell.record.is_none() && cell.rows.is_empty() => "not begun",
             CellState::Interrupted => "interrupted",
         };
@@ -401,7 +401,7 @@ impl Missing {
         }
     }
 
-    /// All of it in one sentence without its full stop.
+    /// Returns all of it in one sentence without a full stop.
     fn reason(self, manifest: &Manifest, goes_on: Option<bool>) -> Option<String> {
         let mut parts = Vec::new();
         if manifest.outcome.is_none() {

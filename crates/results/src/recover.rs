@@ -7,12 +7,12 @@ use hdrhistogram::Histogram;
 use crate::histogram;
 use crate::model::{IntervalRow, OperationSummary, Row};
 
-/// A stage put together from rows: as much as was measured before the run was cut off.
+/// A stage reconstructed from rows: as much as was measured before the run was cut off.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecoveredStage {
     /// Position in the cell, from 0.
     pub index: usize,
-    /// Its name; `None` when the row that tells it was lost.
+    /// Its name; `None` when the row with it was lost.
     pub name: Option<String>,
     /// Tells whether its figures are the measured ones; `None` when that was lost.
     pub measured: Option<bool>,
@@ -71,7 +71,7 @@ struct Sum {
     errors: u64,
     nanos: u64,
     latencies: Option<Histogram<u64>>,
-    /// A histogram was missing or unreadable: there are no quantiles then.
+    /// Tells whether a histogram was missing or unreadable, so that there are no quantiles.
     holed: bool,
 }
 

@@ -1,7 +1,7 @@
-//! Sealing: what is made of a cell's rows once it has ended, `latency.hlog`.
+//! Sealing a cell: once it has ended, `latency.hlog` is made from its rows.
 //!
-//! An HDR interval log holds one line per operation and interval, tagged with the operation, and opens in
-//! any HdrHistogram tool. It is made from `rows.log` by whoever owns the directory, and replaces nothing.
+//! An HDR interval log holds one line per operation and interval, tagged with the operation, and opens in any
+//! HdrHistogram tool. It is made from `rows.log` by the process that writes the directory; the rows are kept.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -20,13 +20,13 @@ use crate::model::{IntervalRow, Row, StageEdge};
 use crate::sink::{SinkError, replace_by};
 use crate::writer::{CELLS, LATENCY, ROWS};
 
-/// Latencies are stored in nanoseconds; the readable maximum of a line is in milliseconds, as is the custom.
+/// Nanoseconds per millisecond. Latencies are stored in nanoseconds; the readable maximum of a line is in milliseconds, by convention.
 const NANOS_PER_MILLI: f64 = 1e6;
 
-/// The moment from which the times of a cell's rows count, in words.
+/// Description of the moment from which the times of a cell's rows count.
 pub const EPOCH: &str = "the epoch of the run, see manifest.json";
 
-/// Why a cell could not be sealed. Its rows are untouched: nothing is lost.
+/// The reason why a cell could not be sealed. Its rows are untouched: nothing is lost.
 #[derive(Debug, thiserror::Error)]
 pub enum SealError {
     /// A file could not be read.
@@ -53,7 +53,7 @@ pub enum SealError {
     Write(#[from] SinkError),
 }
 
-/// Makes `latency.hlog` of the cell in `cells/<folder>` from its rows, atomically, and says which rows were
+/// Makes `latency.hlog` of the cell in `cells/<folder>` from its rows, atomically, and returns which rows were
 /// lost to damage. A cell without rows gets none. Sealing again gives the same file. Neither file is ever held in memory.
 pub fn seal(root: &Path, folder: &str) -> Result<Vec<Damage>, SealError> {
     let cell = root.join(CELLS).join(folder);
@@ -103,7 +103,7 @@ impl<E: Debug> From<IntervalLogWriterError<E>> for LogError {
     }
 }
 
-/// An end of reading that is told apart from one of writing.
+/// An error that ends reading, kept apart from errors of writing.
 struct Unread(LogError);
 
 impl From<io::Error> for Unread {
@@ -112,7 +112,7 @@ impl From<io::Error> for Unread {
     }
 }
 
-/// Writes the interval log of a log of rows, which is read twice, and returns what of it was lost: stages may be named behind their rows.
+/// Writes the interval log of a log of rows, and returns the damage in the latter. It is read twice, as a stage's name may follow its rows.
 pub fn interval_log(
     cell: &str,
     rows: &mut (impl Read + Seek),
@@ -148,10 +148,10 @@ pub fn interval_log(
     frames::each(rows, each).map_err(|Unread(error)| error)
 }
 
-/// The names by which an interval log tells a cell's operations apart.
+/// The names by which an interval log distinguishes a cell's operations.
 #[derive(Debug, Default)]
 pub struct Tags {
-    /// Every stage, by its place.
+    /// Every stage, by its index.
     edges: BTreeMap<usize, StageEdge>,
 }
 
@@ -163,8 +163,8 @@ impl Tags {
         }
     }
 
-    /// The operation's name in the only measured stage; with the stage's name before it where there are several, and in others, so that
-    /// what was only preparation does not mix with what was measured.
+    /// Returns the tag of a row: in the only measured stage the operation's name; where there are several, and in other stages, with the
+    /// stage's name before it, so that preparation does not mix with what was measured.
     pub fn operation_of(&self, row: &IntervalRow) -> String {
         let alone = self.edges.values().filter(|edge| edge.measured).count() == 1;
         let name = match self.edges.get(&row.stage) {

@@ -4,8 +4,8 @@
 //! end of one. A stream of these operations, applied in order, gives the same directory on the other side;
 //! cut off anywhere, it gives a directory that is readable and incomplete.
 //!
-//! A directory is written through its descriptor, which was opened and locked before the first byte: moved away, it gets the rest at its
-//! new place, and whatever takes its name meanwhile is not touched.
+//! A directory is written through its descriptor, which is opened and locked before the first byte: if the directory is moved, the rest is
+//! written at its new place, and whatever takes its old name is not touched.
 
 mod place;
 
@@ -49,7 +49,7 @@ pub enum SinkError {
     /// The directory of the result was removed while it was written.
     #[error("Result directory {0} was removed while the run wrote into it; what it held is lost")]
     Removed(PathBuf),
-    /// The directory of the result is not where it was begun.
+    /// The directory of the result was moved away.
     #[error(
         "Result directory {name} was moved away while the run wrote into it; the result is in {}",
         now.display()
@@ -93,20 +93,20 @@ pub enum SinkError {
 pub trait Sink: Send {
     /// Replaces the file at `path` (inside the result) by `bytes`, atomically.
     fn put(&mut self, path: &str, bytes: &[u8]) -> Result<(), SinkError>;
-    /// Adds `bytes` to the file at `path` (inside the result), which comes into being with its first bytes.
+    /// Appends `bytes` to the file at `path` (inside the result), which is created if it does not exist.
     fn append(&mut self, path: &str, bytes: &[u8]) -> Result<(), SinkError>;
 }
 
 /// A result in a directory.
 #[derive(Debug)]
 pub struct DirSink {
-    /// The name that it was opened by, for people.
+    /// The path that it was opened by, for messages.
     name: PathBuf,
-    /// The way to it through its descriptor, wherever it is now.
+    /// The path to it through its descriptor, wherever it is now.
     way: PathBuf,
-    /// Locked as long as the run goes on, whatever ends it, where the file system has locks.
+    /// The open directory. It stays locked until the run ends, in whatever way, if the file system has locks.
     folder: File,
-    /// The file appended to last: rows come in long runs for one file.
+    /// The file appended to last: many appends in a row go to the same file.
     open: Option<(String, File)>,
     /// The length and checksum that each file must have, by its path.
     written: BTreeMap<String, Written>,
@@ -116,7 +116,7 @@ pub struct DirSink {
 #[derive(Debug, Default)]
 struct Written {
     length: u64,
-    /// Its checksum so far; `None` where a run before this one began the file.
+    /// Its checksum so far; `None` where an earlier run began the file.
     sum: Option<Sha256>,
 }
 
@@ -128,7 +128,7 @@ impl Written {
         }
     }
 
-    /// Tells whether the file at `path` holds just that.
+    /// Tells whether the file at `path` holds exactly these bytes.
     fn is_in(&self, path: &Path) -> bool {
         let found = fs::symlink_metadata(path);
         let long = found.is_ok_and(|found| found.is_file() && found.len() == self.length);
@@ -146,7 +146,7 @@ impl DirSink {
         match fs::create_dir(root) {
             Ok(()) => {
                 let made = Self::reopen(root)?;
-                // Another one may stand there by now: one with something in it is not ours.
+                // By now another directory may have the name: if it is not empty, it is not the one just made.
                 let mut entries = fs::read_dir(&made.way).map_err(|e| write_error(root, e))?;
                 entries.next().map_or(Ok(made), |_| Err(SinkError::Exists(root.to_owned())))
             }
@@ -157,7 +157,7 @@ impl DirSink {
         }
     }
 
-    /// Goes on with a result whose run has ended, or was killed.
+    /// Opens a result whose run has ended or was killed, to continue it.
     pub fn reopen(root: &Path) -> Result<Self, SinkError> {
         let folder = File::open(root).map_err(|source| write_error(root, source))?;
         if matches!(folder.try_lock(), Err(TryLockError::WouldBlock)) {
@@ -167,20 +167,20 @@ impl DirSink {
         Ok(Self { name: root.to_owned(), way, folder, open: None, written: BTreeMap::new() })
     }
 
-    /// The name that it was opened by.
+    /// Returns the path that it was opened by.
     pub fn name(&self) -> &Path {
         &self.name
     }
 
-    /// The path that leads this process to the directory, whatever its name leads to by now.
+    /// Returns the path by which this process reaches the directory, whatever its name leads to by now.
     pub fn way(&self) -> &Path {
         &self.way
     }
 
-    /// Tells whether its name still leads to the directory.
+    /// Checks that its name still leads to the directory.
     ///
     /// # Errors
-    /// Says that it was removed, or moved to another place, which is named.
+    /// When it was removed, or was moved to another place, which the error names.
     pub fn check_name(&self) -> Result<(), SinkError> {
         self.check_there()?;
         let opened = self.folder.metadata().map_err(|source| write_error(&self.name, source))?;
@@ -192,10 +192,10 @@ impl DirSink {
         Err(SinkError::Moved { name: self.name.clone(), now })
     }
 
-    /// Tells whether the directory was not removed.
+    /// Checks that the directory was not removed.
     ///
     /// # Errors
-    /// Says that it was, and that what it held is lost.
+    /// When it was removed, so that its content is lost.
     pub fn check_there(&self) -> Result<(), SinkError> {
         match self.folder.metadata() {
             Ok(facts) if facts.nlink() == 0 => Err(SinkError::Removed(self.name.clone())),
@@ -204,7 +204,7 @@ impl DirSink {
         }
     }
 
-    /// Returns the files that are gone, or hold something else than was written, by their paths in the result.
+    /// Returns the files that are gone or no longer hold what was written, by their paths in the result.
     pub fn changed(&self) -> Vec<String> {
         let is_whole = |(path, written): &(&String, &Written)| {
             let place = Place::find(&self.folder, Path::new(path));
@@ -214,7 +214,7 @@ impl DirSink {
         changed.map(|(path, _)| path.clone()).collect()
     }
 
-    /// Removes a file or a folder of the result; one that is not there is gone already.
+    /// Removes a file or a folder of the result; it is not an error if it does not exist.
     pub fn remove(&mut self, path: &str) -> Result<(), SinkError> {
         self.open = None;
         let place = self.place(path)?;
@@ -228,7 +228,7 @@ impl DirSink {
         }
     }
 
-    /// Opens the folder that a path of the result is in, whose folders are made, for a file that is written elsewhere than here too.
+    /// Opens the folder of a path of the result, and makes missing folders, for a file that other code writes as well.
     pub fn place(&self, path: &str) -> Result<Place, SinkError> {
         let relative = place::inside(path).ok_or_else(|| SinkError::Outside(path.to_owned()))?;
         self.check_there()?;
@@ -265,7 +265,7 @@ impl Sink for DirSink {
         };
         let found = file.metadata().map_err(|source| self.failed(path, source))?;
         let length = self.written.get(path).map_or(found.len(), |written| written.length);
-        // What is added to a file that somebody removed or cut is lost.
+        // Bytes appended to a file that somebody removed or truncated would be lost.
         if found.nlink() == 0 || found.len() != length {
             let (name, files) = (self.name.clone(), vec![path.to_owned()]);
             return Err(SinkError::Changed { name, files });
@@ -287,14 +287,14 @@ fn replaced(full: &Path, bytes: &[u8]) -> io::Result<()> {
     replace_by(full, |file| file.write_all(bytes))
 }
 
-/// As [`replace`], with what `write` writes.
+/// Does the same as [`replace`], with the content that `write` writes.
 pub(crate) fn replace_by<T, E: From<io::Error>>(
     full: &Path,
     write: impl FnOnce(&mut File) -> Result<T, E>,
 ) -> Result<T, E> {
     let mut fresh = full.to_owned().into_os_string();
     fresh.push(".new");
-    // One that a killed run left, or a link that somebody put there, goes: it is never written through.
+    // A temporary file that a killed run left, or a link that somebody put there, is removed, never written through.
     match fs::remove_file(&fresh) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
         _ => {}

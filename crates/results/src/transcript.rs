@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// The most that is kept of an output, bytes.
 pub const OUTPUT_KEPT: usize = 8 << 10;
 
-/// The purpose (`about`) of the last line of a cleaning; its error names what was still there then.
+/// The purpose (`about`) of the last line written by `fathom clean`; its error names what could not be removed.
 pub const CLEANED: &str = "take down what the run left";
 
 /// One line of `transcript.jsonl`.
@@ -29,7 +29,7 @@ pub struct TranscriptEntry {
     pub bound: BTreeMap<String, String>,
     /// Its purpose (`make the VDO pool`).
     pub about: String,
-    /// Program and arguments of a command; empty for an action that is no command.
+    /// Program and arguments of a command; empty for an action that is not a command.
     pub argv: Vec<String>,
     /// The command or action as a person would type or say it.
     pub action: String,
@@ -41,16 +41,16 @@ pub struct TranscriptEntry {
     pub stdout: String,
     /// Standard error, as much as is kept.
     pub stderr: String,
-    /// Command lines of what the command had started, outlived it, and was killed.
+    /// Command lines of processes that the command had started and that were killed because they outlived it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub killed: Vec<String>,
-    /// Why it failed, where that is not the command's own word.
+    /// The reason why it failed, where that does not come from the command itself.
     pub error: Option<String>,
     /// Its duration, nanoseconds.
     pub duration_ns: u64,
 }
 
-/// `output` as text, its middle left out (and that said) when it is longer than [`OUTPUT_KEPT`].
+/// Returns `output` as text; if it is longer than [`OUTPUT_KEPT`], its middle is replaced by a note.
 pub fn bounded(output: &[u8]) -> String {
     if output.len() <= OUTPUT_KEPT {
         return String::from_utf8_lossy(output).into_owned();
@@ -65,7 +65,7 @@ pub fn bounded(output: &[u8]) -> String {
     )
 }
 
-/// Every whole line of a transcript; lines that are not entries (a cut-off last one) are counted.
+/// Reads every whole line of a transcript; lines that are not entries (a cut-off last one) are only counted.
 pub(crate) fn read(text: &[u8]) -> (Vec<TranscriptEntry>, usize) {
     let mut lost = 0;
     let lines = text.split(|&b| b == b'\n').filter(|line| !line.is_empty());

@@ -1,4 +1,4 @@
-//! Cells that are done held against their plan: what each should hold, and does not. Nobody could look at that.
+//! Checks finished cells against their plan, and finds what is missing: checks of the result cannot look at missing parts.
 
 use std::collections::BTreeSet;
 
@@ -8,13 +8,13 @@ use crate::model::{CellRecord, LayerFacts, LoadSummary, Manifest, Row, StageFact
 use crate::transcript::TranscriptEntry;
 use crate::writer::{CELL_RECORD, ROWS, TRANSCRIPT};
 
-/// Marks that every probe of a cell has a sample of.
+/// Marks for which every probe of a cell has a sample.
 const MARKS: [&str; 2] = ["allocated", "settled"];
 
-/// Lacks of a result that are told.
+/// The most missing parts of a result that are listed.
 const TOLD: usize = 4;
 
-/// Parts that done cells lack: each part once, with the first cell that lacks it and the number of cells that do.
+/// Parts missing from finished cells: each part once, with the first cell that lacks it and the number of cells that do.
 #[derive(Default)]
 pub(crate) struct Lacks(Vec<(String, String, usize)>);
 
@@ -26,7 +26,7 @@ impl Lacks {
         }
     }
 
-    /// All of it as a part of a sentence.
+    /// Returns all of them as part of a sentence.
     pub(crate) fn text(&self) -> Option<String> {
         let one = |(what, first, places): &(String, String, usize)| match places - 1 {
             0 => format!("{what} ({first})"),
@@ -39,11 +39,11 @@ impl Lacks {
         }
         let all = list.join(", ");
         (!list.is_empty())
-            .then(|| format!("parts are gone, so that nothing could look at them: {all}"))
+            .then(|| format!("parts are missing, so that they could not be checked: {all}"))
     }
 }
 
-/// Finds what a cell that is done lacks of what its plan gives it, in words; without its rows, where some were lost, nothing of them.
+/// Lists the planned parts that a finished cell lacks, in words. Without `rows`, which is `None` where some were lost, rows are not checked.
 pub(crate) fn lacking(
     manifest: &Manifest,
     record: &CellRecord,
@@ -60,16 +60,16 @@ pub(crate) fn lacking(
     };
     of_record(record.steps.is_empty(), "steps");
     of_record(record.leftovers.is_none(), "answer to what teardown left behind");
-    // A comparison of engines has no plan of cells: other programs ran.
+    // A comparison of engines has no plan of cells, because other programs ran.
     let Some(plan) = manifest.plan_document["cells"].get(record.index) else { return lacks };
-    // Earlier versions, which wrote no run's id, did not look at the machine, and knew fewer facts.
+    // Earlier versions, which did not record the run's id, did not watch the machine, and recorded fewer facts.
     let real = record.run_id.is_some() && !manifest.simulated;
     of_record(real && record.machine.is_none(), "load of the machine");
     of_record(real && record.facts.is_empty(), "facts of layers and devices");
     for LayerFacts { layer, name, .. } in variant.into_iter().flat_map(|one| &one.stack) {
         let of_cell = layer == "device" || record.layers.contains_key(name);
         let has_figures = |stage: &StageRecord| !stage.measured || stage.layers.contains_key(name);
-        // Nor did they look at the layers and devices of each stage.
+        // Nor did they record the layers and devices of each stage.
         let of_stages = record.run_id.is_none() || record.stages.iter().all(has_figures);
         of_record(!(of_cell && of_stages), &format!("figures of {name}"));
     }
@@ -82,8 +82,8 @@ pub(crate) fn lacking(
     lacks
 }
 
-/// Finds the layers' figures that a record lacks, and that records of other cells of its variant have; `others` are all of these. A figure
-/// that is `null` is there. Nothing where another version may have gone on with the run: it may know more figures.
+/// Finds the layers' figures that a record lacks although `others`, the records of the other cells of its variant, have them. A figure that is
+/// `null` counts as present. Nothing is reported where another version may have continued the run, as it may know more figures.
 pub(crate) fn fewer_figures(
     manifest: &Manifest,
     record: &CellRecord,
@@ -94,7 +94,7 @@ pub(crate) fn fewer_figures(
     if manifest.resumed.iter().any(|resumed| resumed.tool_version.as_ref() != began) {
         return lacks;
     }
-    // Earlier versions did not always look.
+    // Earlier versions did not always record figures per stage.
     for stage in record.stages.iter().filter(|stage| stage.measured && record.run_id.is_some()) {
         let same =
             || others.iter().flat_map(|other| &other.stages).filter(|one| one.index == stage.index);
@@ -115,7 +115,7 @@ pub(crate) fn fewer_figures(
     lacks
 }
 
-/// Tells what a stage is that stands in a record as it was planned.
+/// Tells whether a stage in a record matches a planned one.
 pub(crate) fn is_planned(planned: &StageFacts, stage: &StageRecord) -> bool {
     (&planned.kind, &planned.name, planned.measured) == (&stage.kind, &stage.name, stage.measured)
 }
@@ -126,7 +126,7 @@ fn of_stage(planned: &StageFacts, record: &CellRecord) -> Option<String> {
     let Some(stage) = record.stages.iter().find(|stage| is_planned(planned, stage)) else {
         return Some(format!("{CELL_RECORD} has no stage '{name}'"));
     };
-    // Of what did not come to its end, because the machine was to crash in its midst, there are none.
+    // A stage that did not come to its end, because the machine was meant to crash during it, has no figures.
     if stage.error.is_some() {
         return None;
     }
@@ -143,7 +143,7 @@ fn of_stage(planned: &StageFacts, record: &CellRecord) -> Option<String> {
     Some(format!("stage '{name}' in {CELL_RECORD} has no {what}"))
 }
 
-/// Lists the rows that are missing: edges and intervals of the stages in the record, and samples of each probe at both ends of what is measured.
+/// Lists missing rows: edges and intervals of the stages in the record, and samples of each probe at the two ends of the measured part.
 fn of_rows(record: &CellRecord, rows: &[Row], probes: &Value) -> Vec<String> {
     let mut lacks = Vec::new();
     for StageRecord { index, name, load, .. } in &record.stages {
@@ -164,8 +164,9 @@ fn of_rows(record: &CellRecord, rows: &[Row], probes: &Value) -> Vec<String> {
             })
         };
         if !MARKS.into_iter().all(marked) {
-            lacks
-                .push(format!("{ROWS} has no samples of {probe} at both ends of what is measured"));
+            lacks.push(format!(
+                "{ROWS} has no samples of {probe} at the two ends of the measured part"
+            ));
         }
     }
     lacks

@@ -15,7 +15,7 @@ pub const EXPERIMENT: &str = "experiment.toml";
 pub const TRANSCRIPT: &str = "transcript.jsonl";
 /// The folder of the cells.
 pub const CELLS: &str = "cells";
-/// The folder of what the lab says of itself.
+/// The folder of the lab's own files.
 pub const LAB: &str = "lab";
 /// A cell's record, in its folder.
 pub const CELL_RECORD: &str = "cell.json";
@@ -24,8 +24,8 @@ pub const ROWS: &str = "rows.log";
 /// A cell's latencies, in its folder, once it has ended.
 pub const LATENCY: &str = "latency.hlog";
 
-/// Name of a cell's folder below `cells/`: `07-plain-r4`. Whatever is no letter, digit, dot or dash in the
-/// variant's name becomes a dash; the index keeps folders apart.
+/// Name of a cell's folder below `cells/`: `07-plain-r4`. Characters of the variant's name other than letters,
+/// digits, dots and dashes become dashes; the index keeps folders distinct.
 pub fn cell_folder(index: usize, variant: &str, repeat: u32) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
     let name: String = variant.chars().map(safe).take(60).collect();
@@ -62,7 +62,7 @@ pub struct CellWriter {
 }
 
 impl CellWriter {
-    /// A writer for the cell in this folder below `cells/` ([`cell_folder`]).
+    /// Creates a writer for the cell in this folder below `cells/` ([`cell_folder`]).
     pub fn new(folder: &str) -> Self {
         Self { folder: format!("{CELLS}/{folder}") }
     }

@@ -1,5 +1,5 @@
-//! Conditions that must hold before a plan touches this machine: the user allows its commands, programs and modules are there, and every role has
-//! a device of its own, claimed.
+//! Conditions that must hold before a plan touches this machine: the user allows its commands, programs and modules are present, and every role
+//! has a claimed device of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -22,11 +22,11 @@ pub struct DeviceOffer {
     pub destroy: bool,
 }
 
-/// Devices for the roles of a plan. They are ours until this is dropped.
+/// Devices for the roles of a plan. They stay claimed until this is dropped.
 #[derive(Debug, Default)]
 pub struct ClaimedDevices {
     claims: Vec<host::Claim>,
-    /// Paths by role; of a role that is read from a file, the file.
+    /// Paths by role; for a role that is read from a file, the path of that file.
     pub devices: BTreeMap<String, String>,
     /// Sizes of the devices by role.
     pub sizes: BTreeMap<String, Bytes>,
@@ -35,7 +35,7 @@ pub struct ClaimedDevices {
 }
 
 impl ClaimedDevices {
-    /// Returns what each step that changes a device checks first.
+    /// Returns the claimed devices, which each step that changes a device checks first.
     pub fn claimed(&self) -> Vec<host::ClaimedDevice> {
         self.claims.iter().filter_map(host::Claim::device).collect()
     }
@@ -72,14 +72,16 @@ pub enum AdmissionError {
         /// Packages that bring the programs.
         packages: Vec<String>,
     },
-    /// The experiment says what the machine of the lab is like.
-    #[error("The experiment has a machine of its own ({keys}), and this one is as it is")]
+    /// The experiment sets properties of the lab's machine.
+    #[error(
+        "The experiment asks for a machine of its own ({keys}), and this one cannot be changed"
+    )]
     Machine {
-        /// Its words.
+        /// The keys that it sets, in words.
         keys: String,
     },
-    /// The machine is to boot anew in the midst of a cell.
-    #[error("Stage '{stage}' boots the machine anew, and with this one the run would end")]
+    /// The machine is to reboot in the middle of a cell.
+    #[error("Stage '{stage}' reboots the machine, and rebooting this one would end the run")]
     Reboot {
         /// The stage.
         stage: String,
@@ -125,7 +127,7 @@ pub enum AdmissionError {
         size: Bytes,
         /// The size that the experiment needs.
         needed: Bytes,
-        /// For which role.
+        /// The role that it was given for.
         role: String,
     },
     /// A device or file cannot be examined.
@@ -170,14 +172,14 @@ impl AdmissionError {
                 host::install(packages)
             ),
             Self::Machine { .. } => format!(
-                "run it in the lab: fathom lab run {experiment}; or leave [machine], and what sets it, to a scale for the lab: [scale.lab]"
+                "run it in the lab: fathom lab run {experiment}; or move [machine], and what sets it, into the scale for the lab: [scale.lab]"
             ),
             Self::Reboot { .. } => format!(
                 "run it in the lab: fathom lab run {experiment}; or write do = \"restart\", which takes the stack down and brings it up again"
             ),
             Self::NoRole { roles, .. } => format!("its roles are: {}", roles.join(", ")),
             Self::FromFile { .. } => {
-                "leave --device away for it; only its file in the experiment counts".into()
+                "leave --device out for it; only its file in the experiment counts".into()
             }
             Self::NoDevice { role, size } => format!(
                 "add --device {role}=PATH with a scratch device of at least {size}, or run it in the lab: fathom lab run {experiment}"
@@ -192,7 +194,7 @@ impl AdmissionError {
             }
             Self::Claim(claim) => claim.help().into(),
             Self::Environment { .. } => {
-                "give values that are taken here, or leave the settings out; what only one machine takes can stand in a scale: [scale.full]".into()
+                "give values that this machine takes, or leave the settings out; a scale can hold what only one machine takes: [scale.full]".into()
             }
             Self::NotRoot => format!(
                 "run it with sudo; or in the lab, which needs no root: fathom lab run {experiment}"
@@ -201,7 +203,7 @@ impl AdmissionError {
     }
 }
 
-/// Programs that an experiment of somebody else names run on this machine only by the word of the user.
+/// Refuses commands of an experiment that is not one of Fathom's own, unless the user allowed them.
 pub fn check_commands(plan: &Plan, file: &str, allowed: bool) -> Result<(), AdmissionError> {
     let command = plan.cells.iter().flat_map(|cell| &cell.stages).find_map(|stage| {
         let command = stage.command()?;
@@ -222,7 +224,7 @@ pub fn check_commands(plan: &Plan, file: &str, allowed: bool) -> Result<(), Admi
     }
 }
 
-/// The layers must be there before any device is looked at.
+/// Refuses a plan whose programs or kernel modules are missing, before any device is looked at.
 pub fn check_needs(plan: &Plan) -> Result<(), AdmissionError> {
     let needs = &plan.needs;
     let programs: Vec<_> = needs.tools.iter().chain(&needs.programs).cloned().collect();
@@ -235,7 +237,7 @@ pub fn check_needs(plan: &Plan) -> Result<(), AdmissionError> {
     Err(AdmissionError::Lacks { missing, packages: packages.into_iter().collect() })
 }
 
-/// Refuses an experiment that says what the machine is like, or boots it anew: only the lab can do that.
+/// Refuses an experiment that sets properties of the machine, or reboots it: only the lab can do that.
 pub fn check_machine(plan: &Plan) -> Result<(), AdmissionError> {
     let machine = |cell: &plan::CellPlan| cell.machine.shown();
     let reboots = plan.cells.iter().flat_map(|cell| &cell.stages).find(|stage| stage.reboots());
@@ -249,7 +251,7 @@ pub fn check_machine(plan: &Plan) -> Result<(), AdmissionError> {
     }
 }
 
-/// Refuses settings of the environment that this machine, or the device of the role, does not take; all of them are named.
+/// Refuses settings of the environment that this machine, or the device of the role, does not take; the error names all of them.
 pub fn check_environment<'a>(
     cells: impl IntoIterator<Item = &'a CellPlan>,
     devices: &BTreeMap<String, String>,
@@ -281,7 +283,7 @@ fn refuse<'a>(
     }
 }
 
-/// Refuses whoever is not root: every plan makes, mounts or maps something.
+/// Refuses users other than root: every plan makes, mounts or maps something.
 pub fn check_root() -> Result<(), AdmissionError> {
     match rustix::process::geteuid().is_root() {
         true => Ok(()),
@@ -298,7 +300,7 @@ pub fn check_apart(plan: &Plan, offered: &[DeviceOffer]) -> Result<(), Admission
     Ok(files.try_for_each(|file| host::apart(paths().chain([file])))?)
 }
 
-/// Claims a device for every role; `told` hears what each one is.
+/// Claims a device for every role; `told` is called with the identity of each.
 pub fn claim(
     plan: &Plan,
     offered: &[DeviceOffer],
@@ -406,7 +408,7 @@ mod tests {
         stage.task = plan::Task::Steps(vec![boot]);
         let name = stage.name.clone();
         let error = check_machine(&plan).unwrap_err();
-        assert!(error.to_string().contains(&format!("Stage '{name}' boots the machine anew")));
+        assert!(error.to_string().contains(&format!("Stage '{name}' reboots the machine")));
         assert!(error.help("x").contains("fathom lab run x"), "{}", error.help("x"));
     }
 

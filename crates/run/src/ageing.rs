@@ -1,4 +1,4 @@
-//! The ageing that a stage asks for: a file system measured, made old, and measured again.
+//! The ageing that a stage asks for: a file system is measured, aged, and measured again.
 
 use std::fs::File;
 use std::path::Path;
@@ -23,7 +23,7 @@ pub(crate) struct AgeingOutcome {
     pub stop: Option<Stop>,
 }
 
-/// Makes the file system old in which stage `stage` lies, in a directory of its own, and gives its figures; in virtual time it does nothing.
+/// Ages the file system that stage `stage` works on, in a directory of its own, and gives the figures; in virtual time it does nothing.
 pub(crate) fn run(
     scene: &CellContext,
     plan: &CellPlan,
@@ -56,7 +56,7 @@ pub(crate) fn run(
     AgeingOutcome { figures: done.ok(), stop }
 }
 
-/// An ageing while it is done.
+/// An ageing in progress.
 struct Work<'a> {
     plan: &'a AgeingPlan,
     bounds: AgeingBounds<'a>,
@@ -106,7 +106,7 @@ impl Work<'_> {
         let aged_read_bytes_per_s = read(&mut grown)?;
         let filler_read_bytes_per_s = fillers.as_mut().map(read).transpose()?.flatten();
         self.check_deadline()?;
-        // Of files of another size nothing follows.
+        // The reads of the fresh files are comparable only if the grown ones have reached the same size.
         let alike = rounds.ended_by != "full" && rounds.done == self.plan.all_rounds();
         let filled = fillers.as_ref().map_or(0, OwnFiles::written);
         Ok(AgeingFigures {

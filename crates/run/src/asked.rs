@@ -27,7 +27,7 @@ pub struct RunRequest {
     pub scale: Option<String>,
     /// These variants only.
     pub only: Vec<String>,
-    /// The tag of the run that goes on; a fresh one where none does.
+    /// The tag of the run that is continued; without it, a fresh one.
     pub run_tag: Option<String>,
     /// Sizes of real devices by role.
     pub sizes: BTreeMap<String, Bytes>,
@@ -48,7 +48,7 @@ impl RunRequest {
         Self { seed, run_tag: earlier.map(|earlier| earlier.run_tag().to_owned()), ..self }
     }
 
-    /// The plan that is asked for; `usual` is its scale where none is asked for.
+    /// Returns the plan that is asked for; `usual` is its scale where none is asked for.
     pub fn plan(
         self,
         source: &ExperimentSource,
@@ -71,7 +71,7 @@ impl RunRequest {
     }
 }
 
-/// A seed nobody chose: from the kernel's random bytes.
+/// Returns a random seed, from the kernel's random bytes.
 pub fn fresh_seed() -> Seed {
     let mut bytes = [0u8; 8];
     let read = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));

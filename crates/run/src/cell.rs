@@ -136,21 +136,21 @@ impl<'a> Running<'a> {
     fn raise(&mut self) -> Result<(), Stop> {
         for (number, step) in self.plan.up.iter().enumerate() {
             let done = self.step(Some(number), step);
-            // What it made is ours from here on, also where it failed and is taken down.
+            // The steps' devices are held from here on, also where a step failed and the stack is taken down.
             let held = self.executor.hold(&self.plan.up, &[]).map_err(|error| stopped(&error));
             done.and(held)?;
         }
         self.hold()
     }
 
-    /// Holds every device that the stack was built with: from now on nothing else is written under its name.
+    /// Holds every device that the stack was built with, so that nothing else is written to if its name is reused.
     fn hold(&mut self) -> Result<(), Stop> {
         let offers = self.plan.stages.iter().flat_map(StagePlan::offers);
         let names: Vec<_> = offers.chain([&self.plan.target.offer]).map(Offer::path).collect();
         self.executor.hold(&self.plan.up, &names).map_err(|error| stopped(&error))
     }
 
-    /// Does steps of the layers' own, after which their devices may have other numbers, and names other values.
+    /// Does steps of the layers, after which their devices may have other numbers, and names may have other values.
     fn change(&mut self, steps: &[Step]) -> Result<(), Stop> {
         if steps.is_empty() {
             return Ok(());
@@ -162,7 +162,7 @@ impl<'a> Running<'a> {
         done.and(held)
     }
 
-    /// Runs all stages, or those from `halt` on; the answer is where another machine goes on.
+    /// Runs all stages, or those from `halt` on; returns the place where another machine continues, if one has to.
     fn measure(
         &mut self,
         loader: &mut dyn Loader,
@@ -181,7 +181,7 @@ impl<'a> Running<'a> {
         outcome
     }
 
-    /// Tells people, and keeps in the record, what they should know of the cell.
+    /// Shows people a notice about the cell, and keeps it in the record.
     fn notice(&mut self, text: Option<String>) {
         if let Some(text) = text {
             let event = Event::Notice { cell: Some(self.plan.index), text: text.clone() };
@@ -231,7 +231,7 @@ impl<'a> Running<'a> {
         Ok(())
     }
 
-    /// Begins a stage; the answer is its start, and the reason why it fails all the same.
+    /// Begins a stage; returns its start, and the reason if it is to be reported as failed although it works.
     fn begin_stage(
         &mut self,
         index: usize,
@@ -313,7 +313,7 @@ impl<'a> Running<'a> {
         stop.map_or(Ok(StageEnd::Over { is_read }), Err)
     }
 
-    /// Marks where a stage begins, now, or where it ended.
+    /// Marks the begin of a stage, which is now, or its end at `ended_ns`.
     fn edge(&self, index: usize, stage: &StagePlan, ended_ns: Option<u64>) -> u64 {
         let at_ns = ended_ns.unwrap_or_else(|| self.scene.clock.now().0);
         self.scene.recorder.row(&Row::Stage(StageEdge {
@@ -351,7 +351,7 @@ impl<'a> Running<'a> {
         self.scene.injections.iter().find(|i| (i.cell, i.step) == here).map(|i| i.fault)
     }
 
-    /// Counts one step, and acts on a wish to stop or a fault that is due here.
+    /// Counts one step, and acts on an interrupt or a fault that is due here.
     fn injected(&mut self) -> Result<Option<String>, Stop> {
         let (here, due) = (self.position, self.due());
         self.position += 1;
@@ -379,7 +379,7 @@ impl<'a> Running<'a> {
 
     /// Takes the stack down, whatever happened, and hands the record in.
     fn finish(mut self, outcome: Result<(), Stop>) -> CellState {
-        // While the layers' threads are there: the CPU time of threads that have ended cannot be told from that of others.
+        // Read while the layers' threads exist: the CPU time of ended threads cannot be told from that of other work.
         self.record.machine = self.metered.read(self.scene.clock).map(|(load, _)| load);
         let left = self.tear_down();
         let (state, reason) = match outcome {
@@ -404,7 +404,7 @@ impl<'a> Running<'a> {
         state
     }
 
-    /// Undoes every step that began; names what is left, if so.
+    /// Undoes every step that began; returns a sentence about what is left, if anything is.
     fn tear_down(&mut self) -> Option<String> {
         self.scene.recorder.event(Event::Step {
             cell: self.plan.index,

@@ -24,9 +24,9 @@ use sys::interrupt::Interrupt;
 use crate::RunError;
 use begun::Begun;
 
-/// Time limit of one undo of a thing that no layer names, seconds.
+/// Time limit for the removal of a thing that no layer names, seconds.
 const DEADLINE_S: u64 = 60;
-/// Number of passes over what is left: each removes what nothing stands on any more.
+/// Number of passes over the remains: each removes the things that nothing stands on any more.
 const ROUNDS: usize = 3;
 
 /// Place where the run that left something was executed: on a host, in a guest, or nowhere since it was simulated.
@@ -43,33 +43,33 @@ pub enum RunPlace {
 /// Remains of a run, and the steps that take them down.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Remains {
-    /// Things that carry the run's tag and are there.
+    /// Existing things that carry the run's tag.
     pub found: Vec<String>,
     /// Commands that take them down, in this order.
     pub commands: Vec<String>,
-    /// Undo actions of begun steps that are about something without the tag: they are not carried out.
+    /// Undo actions of begun steps on things without the tag, which are not carried out.
     pub left_alone: Vec<String>,
     /// Devices that the run wrote to and that could not be looked at, with the reason: its marks may still be on them.
     pub unseen: Vec<String>,
 }
 
-/// Looks for what a run left, and takes it down.
+/// The search for what a run left, and its removal.
 pub struct Cleaning {
     executor: Executor,
     tag: String,
     /// Undos of begun steps, with the names that they had in their cells.
     owed: Vec<(usize, Owed)>,
     left_alone: Vec<String>,
-    /// Attributes of the kernel that the run changed, with what it wrote.
+    /// Attributes of the kernel that the run changed, with the values that it wrote.
     attributes: BTreeMap<String, (Source, String)>,
-    /// The devices that the run began on, by role.
+    /// The devices that the run was started on, by role.
     devices: BTreeMap<String, DeviceFacts>,
     unseen: BTreeSet<String>,
-    /// Nodes that devices of the run have by now, by role; each is looked for once.
+    /// Present nodes of the run's devices, by role; each is looked for once.
     moved: BTreeMap<String, Option<String>>,
 }
 
-/// Returns where the run of `result` made what it made.
+/// Returns the place where the run of `result` was executed.
 pub fn run_place(result: &ResultSet) -> RunPlace {
     match (result.manifest.simulated, result.manifest.accelerator) {
         (true, _) => RunPlace::Nowhere,
@@ -79,7 +79,7 @@ pub fn run_place(result: &ResultSet) -> RunPlace {
 }
 
 impl Cleaning {
-    /// Reads what was begun and not undone.
+    /// Reads from a result which steps were begun and not undone.
     pub fn of(result: &ResultSet, machine: impl Machine + 'static) -> Result<Self, RunError> {
         let tag = result.manifest.run_id.clone();
         // Anything shorter would be part of other names.
@@ -97,7 +97,7 @@ impl Cleaning {
             unseen: BTreeSet::new(),
             moved: BTreeMap::new(),
         };
-        // Another version's plan may not be readable: what carries the tag is found all the same.
+        // The plan of another version may not be readable; things that carry the tag are found without it.
         let plan: Option<Plan> = serde_json::from_value(result.manifest.plan_document.clone()).ok();
         let cells: &[CellPlan] = plan.as_ref().map_or(&[], |plan| &plan.cells);
         for (data, planned) in result.cells.iter().zip(cells).rev() {
@@ -107,7 +107,7 @@ impl Cleaning {
         Ok(cleaning)
     }
 
-    /// Takes over what one cell owes, the last step first.
+    /// Adds what one cell has still to undo, the last step first.
     fn take_over(&mut self, planned: &CellPlan, begun: Vec<Begun>) {
         self.follow_renamed();
         for Begun { step, .. } in &begun {
@@ -124,15 +124,15 @@ impl Cleaning {
 
     /// Owes what is left of the undo of a begun step.
     fn owe(&mut self, cell: usize, Begun { number, step, left }: Begun) {
-        // What the step made carries the run's mark: so all of its undo is about that.
+        // If the step's result carries the run's mark, all of its undo is the run's.
         let marked = left.iter().any(|(_, action)| self.marked(action).is_some());
         let (ours, others): (Vec<_>, Vec<_>) = left.into_iter().partition(|(_, action)| {
             marked || self.is_ours(action) || self.restores(&step.action, action)
         });
-        // Without the mark there is nothing to be wiped, on the device that the run wrote to.
+        // Without the mark the device has nothing to be wiped, provided that it is the device the run wrote to.
         let unseen: Vec<_> = others.iter().filter_map(|(_, action)| self.unseen(action)).collect();
         self.unseen.extend(unseen);
-        // An attribute that has another value by now was changed since, or is gone.
+        // Left out: an attribute that has another value by now was changed by somebody else, or is gone.
         let noted = |action: &Action| {
             !matches!(
                 action,
@@ -159,8 +159,7 @@ impl Cleaning {
         }
     }
 
-    /// Binds each device of the run that has another node by now, as after the machine started again, to that node. One that is nowhere keeps its
-    /// node.
+    /// Binds each device of the run that has another node by now, as after a reboot, to that node. A device that is not found keeps its old node.
     fn follow_renamed(&mut self) {
         for (role, facts) in &self.devices {
             let (name, known) = (format!("device.{role}"), crate::resume::identity(facts));
@@ -186,7 +185,7 @@ impl Cleaning {
         self.executor.resolve(&shown).unwrap_or(shown)
     }
 
-    /// The device that an action wipes, where that carries the run's mark.
+    /// The device that an action wipes, if it carries the run's mark.
     fn marked(&mut self, action: &Action) -> Option<String> {
         let Action::Wipe { device, mark: Some(mark) } = action else { return None };
         let device = self.executor.resolve(device).ok()?;
@@ -212,7 +211,7 @@ impl Cleaning {
         known.difference(&now).map(|why| format!("{node}: {why}"))
     }
 
-    /// Objects that carry the run's tag or mark and are there.
+    /// Existing objects that carry the run's tag or mark.
     fn found(&mut self) -> Vec<String> {
         let mut found = self.executor.leftovers(&self.tag);
         let owed = self.owed.iter().flat_map(|(_, owed)| &owed.actions);
@@ -235,7 +234,7 @@ impl Cleaning {
         let (objects, tag, executor) = (action.objects(), &self.tag, &mut self.executor);
         let mut is_ours = |object: &str| match action {
             Action::Command { .. } => executor.bears(object, tag),
-            // What the kernel named is the run's while its identity is.
+            // A thing with a name of the kernel's choice belongs to the run if it is among the things that carry the tag.
             Action::Write { .. } | Action::Wait { .. } => {
                 executor.leftovers(tag).iter().any(|thing| is_of(object, last_word(thing)))
             }
@@ -276,7 +275,7 @@ impl Cleaning {
         ours
     }
 
-    /// Returns what is there, and what takes it down.
+    /// Returns what is still there, and the commands that take it down.
     pub fn remains(&mut self) -> Remains {
         let found = self.found();
         let (above, below) = self.removals();
@@ -296,7 +295,7 @@ impl Cleaning {
         Remains { found, commands, left_alone: self.left_alone.clone(), unseen }
     }
 
-    /// The owed undos whose objects are among `found`, those of devices under them included.
+    /// The undos still to be done whose objects are among `found`, including those of devices under them.
     fn due(&self, found: &[String]) -> Vec<(usize, Owed)> {
         let there = |object: &&str| {
             let mut names = found.iter().map(|thing| last_word(thing));
@@ -313,7 +312,7 @@ impl Cleaning {
         if found.is_empty() { Vec::new() } else { self.owed.iter().map(due).collect() }
     }
 
-    /// Returns what goes before the layers, and what after them.
+    /// Returns the things to remove before the layers, and those to remove after them.
     fn removals(&mut self) -> (Vec<Removal>, Vec<Removal>) {
         self.executor.removals(&self.tag).into_iter().partition(|removal| removal.above)
     }
@@ -330,7 +329,7 @@ impl Cleaning {
         }
         for _ in 0..ROUNDS {
             let (above, below) = self.removals();
-            // Under what is still mounted nothing can go.
+            // Nothing can be removed below a file system that is still mounted.
             if !above.is_empty() || below.is_empty() {
                 break;
             }
@@ -372,12 +371,12 @@ impl Cleaning {
     }
 }
 
-/// Tells whether a change of one setting sets the other anew.
+/// Tells whether a change of one setting resets the other.
 fn resets(setting: &str, other: &str) -> bool {
     layers::environment::setting(setting).is_some_and(|known| known.resets.contains(&other))
 }
 
-/// The name of something that is left, which its kind stands before.
+/// The name of something that is left, without its kind, which comes first.
 fn last_word(thing: &str) -> &str {
     thing.rsplit(' ').next().unwrap_or(thing)
 }

@@ -12,7 +12,7 @@ use crate::stop::Stop;
 #[derive(Default)]
 pub(crate) struct CommandOutcome {
     pub figures: CommandFigures,
-    /// Why the cell cannot go on after it, if so.
+    /// The reason why the cell cannot go on after it, if any.
     pub stop: Option<Stop>,
     /// A remark on its figures for people.
     pub notice: Option<String>,
@@ -61,9 +61,9 @@ fn stop(stage: &StagePlan, error: &StepError) -> Stop {
     Stop::Failed(format!("stage {}: {}", stage.name, crate::chain(error)))
 }
 
-/// Processes that outlived the command and were killed, in a sentence.
+/// Returns a sentence about processes that outlived the command and were killed.
 pub(crate) fn killed(stage: &StagePlan, figures: &CommandFigures) -> Option<String> {
-    /// The most that are named.
+    /// Largest number of processes that are named.
     const NAMED: usize = 5;
     let (count, stage) = (figures.killed.len(), &stage.name);
     let named = figures.killed[..count.min(NAMED)].join("; ");
@@ -76,8 +76,8 @@ pub(crate) fn killed(stage: &StagePlan, figures: &CommandFigures) -> Option<Stri
     })
 }
 
-/// Figures that were to be picked from the output and are not in it, or not in all of it, in a sentence; a simulated command prints
-/// nothing.
+/// Returns a sentence about figures that were to be picked from the output and are not in it, or were not looked for in all of it. A
+/// simulated command prints nothing.
 fn missing(
     stage: &StagePlan,
     command: &CommandPlan,
@@ -92,7 +92,7 @@ fn missing(
     let none = (!missing.is_empty())
         .then(|| format!("what it printed has no number for {}", missing.join(", ")));
     let no_numbers = picker.no_numbers().map(|(name, text)| {
-        /// The most of a text that is told, characters.
+        /// Longest part of a text that is quoted, characters.
         const TOLD: usize = 40;
         let more = if text.chars().nth(TOLD).is_some() { "..." } else { "" };
         let text: String = text.chars().take(TOLD).collect();

@@ -23,7 +23,7 @@ const PAGE: usize = 4096;
 /// Number of writes between two reports of progress.
 const REPORT: u64 = 256;
 
-/// Copies what the stage says from the first place to the second.
+/// Copies the stage's range from its source to its target.
 pub(crate) fn copy(
     scene: &CellContext,
     cell: usize,
@@ -42,7 +42,7 @@ pub(crate) fn copy(
         };
         let right = opened.and_then(|file| match place.meant {
             Some(meant) if !meant.is(&file.metadata()?) => {
-                Err(io::Error::other("it is another device by now than the one that was meant"))
+                Err(io::Error::other("by now it is not the device that was meant"))
             }
             _ => Ok(file),
         });
@@ -102,7 +102,7 @@ pub(crate) fn copy(
     })
 }
 
-/// Moves one part; `at` is where it is, and where it goes.
+/// Copies one part; `at` is its offset in the source and in the target.
 fn move_part(source: &File, sink: &File, room: &mut [u8], at: [u64; 2]) -> io::Result<()> {
     source.read_exact_at(room, at[0])?;
     sink.write_all_at(room, at[1])

@@ -1,4 +1,4 @@
-//! The end of a machine in the midst of a load: at a drawn moment its cell becomes a value that another machine goes on with.
+//! The end of a machine during a load: at a random moment its cell becomes a value, with which another machine continues.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
@@ -23,13 +23,13 @@ pub(crate) struct CrashTimer {
     pub clock: Clock,
 }
 
-/// A crash that comes unless this is dropped before.
+/// A crash that comes unless this is dropped first.
 pub(crate) struct ArmedCrash {
     _keep: Sender<()>,
 }
 
 impl CrashTimer {
-    /// Begins to wait for the moment; `known` says then what is known of the targets.
+    /// Begins to wait for the moment; `known` is called then, and returns what is known of the targets.
     pub(crate) fn start(
         mut self,
         known: impl FnOnce() -> KnownState + Send + 'static,

@@ -8,7 +8,7 @@ pub enum RunError {
     /// The result could not be written.
     #[error(transparent)]
     Sink(#[from] results::sink::SinkError),
-    /// The run ended, and its result is elsewhere or not as it was written.
+    /// The run ended, but its result was moved or changed meanwhile.
     #[error("{source}")]
     Spoiled {
         /// The end of the run.
@@ -16,7 +16,7 @@ pub enum RunError {
         /// The fault of the result.
         source: results::sink::SinkError,
     },
-    /// This version does not speak what the guest sent, or was sent.
+    /// The guest or the host does not know a message of the other.
     #[error("The guest and the host do not understand each other: {0}")]
     Language(#[source] Cause),
     /// The program of the guest does not know its mission.

@@ -60,13 +60,13 @@ pub enum Event {
         /// Why, when it is not done.
         reason: Option<String>,
     },
-    /// The run was looked at, which takes as many repeats as are needed.
+    /// A run that takes as many repeats as are needed was looked at.
     Looked {
-        /// After which repeat.
+        /// The repeat after which it was.
         after: u32,
         /// Questions, and how each stands.
         claims: Vec<QuestionState>,
-        /// After which repeat the next look is; `None` where the run stops.
+        /// The repeat after which the next look is; `None` where the run stops.
         next: Option<u32>,
         /// Repeat after which the run stops, and the reason, if it stops.
         stopped: Option<String>,
@@ -87,16 +87,16 @@ pub enum Event {
 pub struct QuestionState {
     /// The question: `IOPS of randwrite`.
     pub question: String,
-    /// The variant that is held against the base.
+    /// The variant that is compared with the base.
     pub variant: String,
     /// Tells whether it is decided.
     pub decided: bool,
     /// The verdict.
     pub verdict: Option<String>,
-    /// With how few repeats it may be decided, where it is not.
+    /// The fewest repeats that may decide it, where it is open.
     #[serde(default)]
     pub repeats_that_might_decide: Option<u32>,
-    /// With how many it is likely to be.
+    /// The number of repeats that is likely to decide it.
     pub repeats_that_would_decide: Option<u32>,
 }
 
@@ -118,7 +118,7 @@ pub struct OperationBrief {
 }
 
 impl OperationBrief {
-    /// The newest interval of each operation. After a stall the rows of many intervals come at once.
+    /// Returns the newest interval of each operation. After a stall the rows of many intervals come at once.
     pub fn newest(rows: &[IntervalRow]) -> Vec<Self> {
         let mut newest: Vec<Self> = Vec::new();
         for brief in rows.iter().map(Self::from) {

@@ -12,7 +12,7 @@ use results::model::{
 };
 use units::Basis;
 
-/// Returns what every layer's figures are from the first measured stage to the end.
+/// Returns the figures of every layer from the first measured stage to the end.
 pub(crate) fn of_cell(
     plan: &CellPlan,
     samples: &[SampleRow],
@@ -24,7 +24,7 @@ pub(crate) fn of_cell(
     let figures = |(name, kind): (&str, &'static Kind)| {
         let facts = FigureFacts { layer: name, window: &window, achieved, ios };
         let mut figures = (kind.figures)(&facts);
-        // What is of a load is so in its stage.
+        // Metrics of a load have values in the load's stage only.
         for metric in kind.metrics.iter().filter(|metric| metric.basis == Basis::Load) {
             figures.insert(metric.id.to_owned(), None);
         }
@@ -82,7 +82,7 @@ fn latency(plan: &CellPlan, load: &Window) -> Vec<DeviceLatency> {
     placed.map(of).unwrap_or_default()
 }
 
-/// Returns how many I/Os the loads of these stages completed that count; `None` where there is no load.
+/// Returns how many measured I/Os the loads of these stages completed; `None` where there is no load.
 fn ios<'a>(stages: impl IntoIterator<Item = &'a StageRecord>) -> Option<u64> {
     let loads = stages.into_iter().filter_map(|stage| stage.load.as_ref());
     loads.map(results::model::LoadSummary::counted_ios).reduce(|a, b| a + b)
@@ -104,8 +104,8 @@ pub(crate) fn reached(
         .flatten()
 }
 
-/// Returns what a criterion is about: a layer's metric as [`reached`] reads it, or since the round that had ended at `since_ns` where only rounds
-/// count; a device's always since then.
+/// Returns the value that a criterion judges: a layer's metric as [`reached`] reads it, or, if the criterion compares rounds, since the round
+/// that had ended at `since_ns`; a device's metric always since then.
 pub(crate) fn judged(
     plan: &CellPlan,
     criterion: &Criterion,
@@ -166,12 +166,12 @@ fn kinds(plan: &CellPlan) -> impl Iterator<Item = (&str, &'static Kind)> {
     plan.stack.iter().filter_map(|layer| Some((layer.name.as_str(), layers::kind(&layer.kind)?)))
 }
 
-/// The devices under the stack: what diskstats is read of and no layer made.
+/// The devices under the stack: those that diskstats is read of and no layer made.
 fn devices(plan: &CellPlan) -> impl Iterator<Item = &NamedDevice> {
     sampled(plan).filter(|device| device.path.starts_with("{device."))
 }
 
-/// Every device that diskstats is read of, for figures of devices; a layer may read of those that it needs for its own.
+/// Every device that diskstats is read of for figures of devices. Probes that layers have for their own figures are not among them.
 fn sampled(plan: &CellPlan) -> impl Iterator<Item = &NamedDevice> {
     let sampled = plan.probes.iter().filter_map(|probe| match &probe.source {
         Source::Diskstats { devices } if probe.id == layers::machine::DISKSTATS => Some(devices),

@@ -8,9 +8,9 @@ use crate::error::Cause;
 use crate::stop::{Stop, judge};
 use crate::turn::Round;
 
-/// A last round is not shorter than this: one of no time does nothing.
+/// Shortest last round, nanoseconds: a round without time would do nothing.
 const SHORTEST: u64 = 100_000_000;
-/// A layer that has told no value after so many rounds never will.
+/// Number of rounds without any value after which a layer is taken never to report one.
 const SILENT: u32 = 3;
 
 /// The stage of a fill, as its loop of rounds sees it: drives a round, reads the layer.
@@ -19,17 +19,17 @@ pub(crate) trait FillStage {
     fn now(&self) -> u64;
     /// Drives one round; the error says why it could not run at all.
     fn round(&mut self, round: Round) -> Result<LoadSummary, Cause>;
-    /// The figure that is to be reached.
+    /// Reads the figure that is to be reached.
     fn read(&mut self) -> Option<f64>;
-    /// Waits until the layers have done all that was written.
+    /// Waits until the layers have finished all that was written.
     fn settle(&mut self) -> Result<(), Stop>;
-    /// Tells whether the layer is in the state that the stage is to bring it to, by what was read last.
+    /// Tells whether the layer has reached the state that the stage is for, by the last reading.
     fn in_state(&self) -> bool;
-    /// Tells whether nothing is filled, whatever is done.
+    /// Tells whether the layers are simulated, so that nothing is ever filled.
     fn is_simulated(&self) -> bool;
 }
 
-/// Drives rounds until the figure is reached; why the cell stops, if it is not.
+/// Drives rounds until the figure is reached; returns why the cell stops if it is not reached.
 pub(crate) fn until(
     fill: &FillPlan,
     deadline: Nanos,
@@ -47,7 +47,7 @@ pub(crate) fn until(
     };
     let mut settled = false;
     loop {
-        // What was recorded once proves nothing.
+        // A simulated layer only repeats recorded readings, which prove nothing.
         let simulated = ground.is_simulated();
         let filled = figures.value.is_some_and(|value| value >= fill.at_least);
         figures.reached = !simulated && filled && ground.in_state();
@@ -93,7 +93,7 @@ pub(crate) fn until(
     }
 }
 
-/// Adds what a round moved.
+/// Adds the bytes that a round read and wrote.
 fn count(figures: &mut FillFigures, load: &LoadSummary) {
     for (operation, summary) in &load.operations {
         // `write` and `randwrite`, not `writezeroes`.
@@ -108,7 +108,7 @@ fn count(figures: &mut FillFigures, load: &LoadSummary) {
 /// Message of the kernel when a file system takes no more.
 const NO_SPACE: &str = "No space left on device";
 
-/// A file system took no more before the figure was reached.
+/// Returns the message for a file system that was full before the figure was reached.
 fn full(fill: &FillPlan, figures: &FillFigures, reason: &str) -> String {
     let FillPlan { layer, metric, at_least, .. } = fill;
     let reached = figures.value.map_or("unknown".into(), |value| shown(metric, value));
@@ -119,13 +119,13 @@ fn full(fill: &FillPlan, figures: &FillFigures, reason: &str) -> String {
     )
 }
 
-/// Returns what was not reached, and what to do.
+/// Returns the message for a figure that was not reached in time, with what to do.
 fn missed(fill: &FillPlan, figures: &FillFigures, past: Nanos) -> String {
     let FillPlan { layer, metric, at_least, .. } = fill;
     let rounds = rounds(figures.rounds);
     match figures.value {
         None => format!(
-            "{layer} tells no {metric} after {rounds}; choose a metric that such a load moves (fathom layers shows them)"
+            "{layer} reports no {metric} after {rounds}; choose a metric that such a load moves (fathom layers shows them)"
         ),
         Some(value) => format!(
             "{metric} of {layer} is {} after {past} and {rounds}, not at least {}; give it more time (deadline), a load that fills \
@@ -136,7 +136,7 @@ fn missed(fill: &FillPlan, figures: &FillFigures, past: Nanos) -> String {
     }
 }
 
-/// All of the range was written, and that was not enough.
+/// Returns the message for a range that was written completely without reaching the figure.
 fn emptied(fill: &FillPlan, figures: &FillFigures) -> String {
     let FillPlan { layer, metric, at_least, .. } = fill;
     let reached = figures.value.map_or("unknown".into(), |value| shown(metric, value));
@@ -159,7 +159,7 @@ fn shown(metric: &str, value: f64) -> String {
 pub(crate) fn proof(stage: &str, figures: &FillFigures, simulated: bool) -> Option<String> {
     if simulated {
         return Some(format!(
-            "stage {stage}: nothing was filled, the layers of a simulated machine hold nothing"
+            "stage {stage}: nothing was filled, since the layers of a simulated machine hold nothing"
         ));
     }
     let FillFigures { metric, layer, .. } = figures;

@@ -22,7 +22,7 @@ use crate::{Cells, Injection, KeptStack, RunError};
 pub trait Link: Clone + Send + 'static {
     /// Sends one message to the host; an error when the host is gone.
     fn payload(&mut self, bytes: &[u8]) -> Result<(), RunError>;
-    /// Says that the first step of the plan begins.
+    /// Tells the host that the first step of the plan begins.
     fn first_step(&mut self) -> Result<(), RunError>;
 }
 
@@ -71,7 +71,7 @@ pub fn cells<L: Link>(
             if let Some(error) = scene.recorder.failure() {
                 return Err(error);
             }
-            // An injected interrupt ends its cell only; the user's ends the run. Another guest goes on with a cell that has not ended.
+            // An injected interrupt ends its cell only; the user's ends the run. A cell that is still running continues on another guest.
             if state == CellState::Running || interrupt.level() != sys::interrupt::Level::None {
                 break;
             }
@@ -80,7 +80,7 @@ pub fn cells<L: Link>(
     })
 }
 
-/// Refuses what this guest does not take, before the first of its cells.
+/// Refuses settings of the environment that this guest does not take, before the first of its cells.
 fn check_environment(mission: &Cells, site: &Site) -> Result<(), RunError> {
     let roles = mission.plan.devices.keys();
     let devices = roles.map(|role| (role.clone(), (site.disk)(role))).collect();
@@ -92,20 +92,20 @@ fn check_environment(mission: &Cells, site: &Site) -> Result<(), RunError> {
 /// Source of the host's messages: returns the next one; `None` when the host says nothing for a while.
 pub type Inbox<'a> = dyn Fn(Duration) -> Option<Vec<u8>> + 'a;
 
-/// Makes the clock of the cells, once there is somebody to ask.
+/// Function that makes the clock of the cells once a recorder exists, through which the host can be asked.
 type ClockOf<'a> = dyn Fn(&Recorder) -> Result<Clock, RunError> + 'a;
 
-/// Asks the host whether a cell is needed, and waits for what it says.
+/// Asks the host whether a cell is needed, and waits for the reply.
 fn needed(cell: usize, scene: &CellContext, inbox: &Inbox) -> Result<bool, RunError> {
     let reply = ask(Message::Needed(cell), scene.recorder, scene.interrupt, inbox)?;
     Ok(reply == Some(HostReply::GoOn))
 }
 
-/// The clock of a cell that another guest began: the host, which saw it stop, says how late it is.
+/// The clock of a cell that another guest began: the host, which saw the cell stop, tells the time.
 fn going_on(recorder: &Recorder, interrupt: &Interrupt, inbox: &Inbox) -> Result<Clock, RunError> {
     match ask(Message::Time, recorder, interrupt, inbox)? {
         Some(HostReply::Time(now)) => Ok(Clock::real_from(Nanos(now))),
-        // Whoever interrupts does not wait for the rest.
+        // Interrupted: the rest of the cell will not run.
         _ => Ok(Clock::real()),
     }
 }
@@ -127,7 +127,7 @@ fn ask(
         if let Some(bytes) = inbox(A_WHILE) {
             return HostReply::decode(&bytes).map(Some);
         }
-        // Where nothing more can come, nothing is waited for.
+        // An inbox that returns at once, since the link is closed, must not make this a busy loop.
         std::thread::sleep(A_WHILE.saturating_sub(since.elapsed()));
     }
     Ok(None)
@@ -150,8 +150,8 @@ pub fn keep_stack<L: Link>(
     })
 }
 
-/// Tells the host what this machine is, and does `work` with what every cell of `plan` has in common and with executors that know
-/// its devices and corpora.
+/// Sends the facts of this machine to the host, and does `work` with the context that all cells of `plan` share and with executors that
+/// know its devices and corpora.
 fn on<L: Link>(
     site: &Site,
     plan: &Plan,
@@ -191,7 +191,7 @@ fn cell_of(plan: &Plan, index: usize) -> Result<&CellPlan, RunError> {
         .ok_or_else(|| RunError::Mission(format!("the plan has no cell {index}").into()))
 }
 
-/// Faults that end the guest. They are only ever asked for by tests, and only here: never on a host.
+/// Carries out faults that end the guest. Only tests ask for them, and they happen in guests only, never on a host.
 fn suffer(fault: InjectedFault) {
     match fault {
         InjectedFault::Crash => {
@@ -212,7 +212,7 @@ fn ended(state: CellState, recorder: &Recorder) -> Result<(), RunError> {
     }
 }
 
-/// A message that shows people `text`.
+/// Returns a message that shows people `text`.
 pub fn notice(text: &str) -> Vec<u8> {
     Message::Event(crate::Event::Notice { cell: None, text: text.to_owned() }).encode()
 }

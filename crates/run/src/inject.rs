@@ -13,7 +13,7 @@ pub enum InjectedFault {
     Interrupt,
     /// In the lab: the guest's kernel crashes before the step.
     Crash,
-    /// In the lab: the step never comes.
+    /// In the lab: the guest hangs before the step.
     Hang,
     /// The start of the target is overwritten while the load of the stage runs, as another program would do it.
     Spoil,

@@ -15,28 +15,28 @@ use crate::reach;
 /// The known contents in one cell.
 pub(crate) struct KnownInCell {
     carried: Carried,
-    /// Stages before this one are followed: no later one verifies anything.
+    /// The stage from which on nothing is tracked, since no later stage verifies anything.
     end: usize,
-    /// The layers that each shares bytes with; `None` where that is not known: then each shares them with all.
+    /// The layers that each layer shares bytes with; `None` where that is not known, so that each is taken to share them with all.
     share: Option<BTreeMap<String, BTreeSet<String>>>,
     /// The layer of each target that a load drove.
     layers: BTreeMap<String, String>,
     /// Targets that were written since the stack was brought to rest.
     unflushed: BTreeSet<String>,
-    /// State files in place of what is carried, where the cell goes on in another machine.
+    /// State files in place of `carried`, for a cell that continues on another machine.
     kept: Option<KeptFiles>,
 }
 
-/// State files, each of the targets that were driven together.
+/// State files, one for each set of targets that were driven together.
 struct KeptFiles {
     folder: PathBuf,
-    /// The number of the file of each set of targets, and whether another machine wrote it, on which they were other devices.
+    /// The number of the file of each set of targets, and whether another machine wrote it, where the targets were other devices.
     of: BTreeMap<Vec<String>, (usize, bool)>,
     /// The number of the next file.
     next: usize,
 }
 
-/// A folder that no other cell has, in the machine's memory as a rule.
+/// Returns a folder for this cell alone, usually in the machine's memory.
 fn folder(run_tag: &str) -> PathBuf {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -46,7 +46,7 @@ fn folder(run_tag: &str) -> PathBuf {
 
 impl Drop for KeptFiles {
     fn drop(&mut self) {
-        // It may never have been made.
+        // The folder may never have been made.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
@@ -56,13 +56,13 @@ impl KeptFiles {
         self.folder.join(number.to_string())
     }
 
-    /// Notes something in all files; of what cannot be noted nothing is known any more.
+    /// Notes something in all files, and forgets those in which it cannot be noted.
     fn note(&mut self, note: impl Fn(&Path) -> io::Result<()>) {
         let Self { folder, of, .. } = self;
         of.retain(|_, (number, _)| note(&folder.join(number.to_string())).is_ok());
     }
 
-    /// Forgets the sets that hold a target which is `meant`.
+    /// Forgets the sets that hold a target for which `meant` is true.
     fn forget(&mut self, meant: impl Fn(&str) -> bool) {
         let mut gone = Vec::new();
         self.of.retain(|names, (number, _)| {
@@ -70,11 +70,11 @@ impl KeptFiles {
             gone.extend(goes.then_some(*number));
             !goes
         });
-        // What cannot be removed is never asked for: no set has its number.
+        // A file that cannot be removed does no harm: no set has its number any more.
         gone.into_iter().for_each(|number| drop(std::fs::remove_file(self.path(number))));
     }
 
-    /// The file of the targets of a load. What it writes is not in the files of other sets.
+    /// The file of a load's targets. If the load writes, other sets with one of the targets are forgotten.
     fn targets(&mut self, names: Vec<String>, writes: bool) -> KnownTargets {
         if writes {
             let others = self.of.keys().filter(|set| **set != names).flatten();
@@ -113,7 +113,7 @@ pub struct KnownState {
 }
 
 impl KnownInCell {
-    /// Nothing is known yet of `cell`, of the run with this tag.
+    /// Begins with nothing known, for `cell` of the run with this tag.
     pub(crate) fn new(cell: &CellPlan, run_tag: &str) -> Self {
         let verifies = |stage: &StagePlan| stage.driven().is_some_and(|spec| spec.is_verified());
         let end = cell.stages.iter().rposition(verifies).map_or(0, |last| last + 1);
@@ -132,12 +132,12 @@ impl KnownInCell {
         }
     }
 
-    /// Returns it as a value.
+    /// Returns the known contents as a value.
     pub(crate) fn state(&self) -> KnownState {
         self.later()()
     }
 
-    /// Returns what gives it as a value at a later time, with what files say by then.
+    /// Returns a function that makes the value later, with the contents that the files have by then.
     pub(crate) fn later(&self) -> impl FnOnce() -> KnownState + Send + 'static + use<> {
         let path = |(names, (number, _)): (&Vec<String>, &(usize, bool))| {
             Some((names.clone(), self.kept.as_ref()?.path(*number)))
@@ -150,7 +150,7 @@ impl KnownInCell {
         }
     }
 
-    /// Goes on from what another machine knew.
+    /// Takes over what another machine knew.
     pub(crate) fn take_up(&mut self, known: KnownState) {
         self.layers.extend(known.layers);
         self.unflushed.extend(known.unflushed);
@@ -158,14 +158,14 @@ impl KnownInCell {
         for (names, bytes) in known.files {
             kept.next += 1;
             let there = std::fs::create_dir_all(&kept.folder);
-            // Of what cannot be kept nothing is known, which the load says that is to verify it.
+            // If the file cannot be written, nothing is known of these targets; the load that should verify them says so.
             if there.and_then(|()| std::fs::write(kept.path(kept.next), bytes)).is_ok() {
                 kept.of.insert(names, (kept.next, true));
             }
         }
     }
 
-    /// The targets of a load of stage number `stage`, which drives `aims`; `None` where nobody will ask what it wrote.
+    /// The targets of a load that drives `aims` in a stage; `None` where no later stage will ask what it wrote.
     pub(crate) fn targets(
         &mut self,
         (number, stage): (usize, &StagePlan),
@@ -175,7 +175,7 @@ impl KnownInCell {
         if number >= self.end || !(spec.writes() || spec.is_verified()) {
             return None;
         }
-        // Nothing stands on what a load drives, so that it changes no other target.
+        // A load drives the top of the stack, so it changes no other target.
         let mut names = Vec::new();
         for aim in aims {
             for (path, _) in aim.paths() {
@@ -201,8 +201,8 @@ impl KnownInCell {
         }
     }
 
-    /// Something else than a load works on the target of `stage`. What brings data of its own may write anywhere there; but the files of a
-    /// layout are Fathom's own: who else writes to them spoils them. An action may lose what was not flushed.
+    /// Notes that something other than a load works on the target of `stage`. If it writes data of its own, nothing on the target is known any more,
+    /// except the files of a layout, which nobody but Fathom should write. An action may lose what was not flushed.
     pub(crate) fn worked_on(&mut self, stage: &StagePlan) {
         let target = stage.target.name.as_str();
         let files = stage.target.offer.is_directory();
@@ -221,7 +221,7 @@ impl KnownInCell {
         }
     }
 
-    /// Forgets the targets that share bytes with the layer `written`, as far as they, by name and layer, are `meant`.
+    /// Forgets the targets that share bytes with the layer `written` and for whose name and layer `meant` is true.
     fn forget(&mut self, written: &str, meant: impl Fn(&str, &str) -> bool) {
         let all = self.share.as_ref().and_then(|share| share.get(written));
         let shares = |layer: &String| all.is_none_or(|all| all.contains(layer));

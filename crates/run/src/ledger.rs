@@ -20,7 +20,7 @@ use crate::{Event, RunError, RunOutcome};
 /// The manifest and the directory of a running result.
 pub struct Ledger {
     sink: DirSink,
-    /// Keeps others away from the run as long as it goes on, whatever directory they have its result in.
+    /// The lock that keeps other processes from this run, whatever directory they know its result by.
     _lock: Option<RunLock>,
     manifest: Manifest,
     left_behind: bool,
@@ -30,7 +30,7 @@ pub struct Ledger {
     on: Box<dyn FnMut(&Event) + Send>,
 }
 
-/// Measurement of the host's work for others: who does it, if anybody.
+/// State of the measurement of the host's work for others.
 enum Host {
     /// The host runs the cells itself: each measures it.
     Ran,
@@ -41,7 +41,7 @@ enum Host {
 }
 
 impl Ledger {
-    /// From here on cells run in guests: what the host does for others meanwhile is kept.
+    /// Declares that cells run in guests from here on, so that the host's work for others meanwhile is recorded.
     pub(crate) fn watch_host(&mut self) {
         // A simulated guest has no host.
         if !self.manifest.simulated {
@@ -49,14 +49,14 @@ impl Ledger {
         }
     }
 
-    /// The same, holding the lock of the run until its end.
+    /// Makes the ledger hold the lock of the run until its end.
     #[must_use]
     pub fn under(self, lock: RunLock) -> Self {
         Self { _lock: Some(lock), ..self }
     }
 
-    /// Makes the directory (which must not exist) and writes the manifest first thing, so that whatever is
-    /// left after a kill says what it is.
+    /// Makes the directory (which must not exist) and writes the manifest before all else, so that a result says
+    /// what it is even after a kill.
     pub fn begin(
         dir: &Path,
         plan: &Plan,
@@ -112,8 +112,8 @@ impl Ledger {
         Self { sink, _lock: None, manifest, left_behind: false, choices, host, on }
     }
 
-    /// Goes on with an earlier run of the same plan ([`Earlier::check`]): its cells that ended well are kept, the others are taken
-    /// out of the result and are pending again. What a run had no time for is pending again too, with the time of the new `plan`.
+    /// Continues an earlier run of the same plan ([`Earlier::check`]): its cells that ended well are kept, the others are taken
+    /// out of the result and are pending again. Cells that the run had no time for are pending too, with the time limit of the new `plan`.
     pub fn resume(
         earlier: Earlier,
         plan: &Plan,
@@ -133,7 +133,7 @@ impl Ledger {
             old.time = new.time;
         }
         manifest.plan_document = document(plan)?;
-        // What was not needed may be, once a cell has run again.
+        // Cells that were not needed may be needed once another cell has run again.
         let again = manifest.cells.iter().zip(&kept).any(|(cell, kept)| !kept && !skipped(cell));
         let late = manifest.stopped.is_some_and(|stopped| stopped.why == StopReason::Time);
         if again || late {
@@ -151,7 +151,7 @@ impl Ledger {
             again.extend((!kept).then(|| cell.folder.clone()));
         }
         let mut ledger = Self { _lock: lock, ..Self::of(sink, manifest, on) };
-        // From here on the seal would be wrong; the manifest says first that nothing of the others counts.
+        // From here on the seal would be wrong. The manifest is saved before files of the dropped cells are removed.
         ledger.sink.remove(results::checksums::SUMS)?;
         ledger.save()?;
         for folder in again {
@@ -171,7 +171,7 @@ impl Ledger {
         self.sink.way()
     }
 
-    /// Returns how loads are driven, by stage, as far as that was chosen.
+    /// Returns the choices of how loads are driven so far, by the name of the loads that are driven alike.
     pub fn choices(&self) -> &BTreeMap<String, engine::Choice> {
         &self.choices
     }
@@ -187,13 +187,13 @@ impl Ledger {
         self.manifest.cells.iter().find(|c| c.state == CellState::Running).map(|c| c.index)
     }
 
-    /// Keeps what is known of the lab.
+    /// Records what is known of the lab.
     pub fn lab(&mut self, facts: serde_json::Value) -> Result<(), RunError> {
         self.manifest.lab = Some(facts);
         self.save()
     }
 
-    /// Keeps what was found to execute the guest.
+    /// Records the accelerator that executes the guest.
     pub fn accelerator(
         &mut self,
         accelerator: Accelerator,
@@ -204,22 +204,22 @@ impl Ledger {
         self.save()
     }
 
-    /// Replaces a file of the result that is no cell's (`lab/console.log`).
+    /// Replaces a file of the result that belongs to no cell (`lab/console.log`).
     pub fn put(&mut self, path: &str, bytes: &[u8]) -> Result<(), RunError> {
         Ok(self.sink.put(path, bytes)?)
     }
 
-    /// Opens the folder of a file of the result, for who writes it while guests run.
+    /// Opens the folder of a file of the result, for the writer of that file while guests run.
     pub(crate) fn place(&self, path: &str) -> Result<Place, RunError> {
         Ok(self.sink.place(path)?)
     }
 
-    /// Adds to a file of the result that is no cell's.
+    /// Adds to a file of the result that belongs to no cell.
     pub fn append(&mut self, path: &str, bytes: &[u8]) -> Result<(), RunError> {
         Ok(self.sink.append(path, bytes)?)
     }
 
-    /// Marks a cell before which the machine was not quiet: others take so much of its CPUs.
+    /// Marks a cell before which the machine was not quiet: others took this share of its CPUs.
     pub(crate) fn disturbed(&mut self, cell: usize, percent: f64) -> Result<(), RunError> {
         if let Some(cell) = self.manifest.cells.get_mut(cell) {
             cell.disturbed_percent = Some(percent);
@@ -232,17 +232,17 @@ impl Ledger {
         self.manifest.stopped.is_some()
     }
 
-    /// Returns where the run stopped that takes as many repeats as are needed, and why, in words.
+    /// Returns in words after which repeat and why a run with as many repeats as needed stopped.
     pub(crate) fn stopped_text(&self) -> Option<String> {
         self.manifest.stopped_text()
     }
 
-    /// Returns where the run takes as many repeats as are needed: its looks, those that came in place of planned ones among them.
+    /// Returns the looks of a run with as many repeats as needed; `None` where the number of repeats is fixed.
     pub(crate) fn sequential(&self) -> Option<&SequentialFacts> {
         self.manifest.plan.sequential.as_ref()
     }
 
-    /// The run takes no more repeats: what has not begun is skipped.
+    /// Notes that the run takes no more repeats: cells that have not begun are skipped.
     pub(crate) fn stop(&mut self, after: u32, why: StopReason) -> Result<(), RunError> {
         self.manifest.stopped = Some(StoppedFacts { after, why });
         if let Some(sequential) = &mut self.manifest.plan.sequential {
@@ -286,7 +286,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Ends the run: the manifest says how, and the result is sealed. A cell whose files others removed or cut has failed.
+    /// Ends the run: the manifest records how, and the result is sealed. A cell whose files others removed or cut has failed.
     pub fn finish(mut self) -> Result<RunOutcome, RunError> {
         let changed = self.sink.changed();
         for cell in &mut self.manifest.cells {
@@ -300,7 +300,7 @@ impl Ledger {
         self.manifest.ended_utc = Some(now_utc());
         self.manifest.outcome = Some(outcome.word().to_owned());
         self.save()?;
-        // Nothing changes any more. Without its seal a result is as good, and says that it has none.
+        // Nothing changes any more. A result without a seal is usable as well, and says that it has none.
         if let Err(error) = results::checksums::write(self.sink.way()) {
             let text = format!("the result is not sealed: {}", crate::chain(&error));
             (self.on)(&Event::Notice { cell: None, text });
@@ -309,12 +309,12 @@ impl Ledger {
             files if files.is_empty() => Ok(()),
             files => Err(SinkError::Changed { name: self.sink.name().to_owned(), files }),
         };
-        // Whoever reads what the name leads to must find this result.
+        // The directory's name must still lead to this result.
         let found = self.sink.check_name().and(whole);
         found.map(|()| outcome).map_err(|source| RunError::Spoiled { outcome, source })
     }
 
-    /// Returns why a run stops at `error`: that its result was removed, where it was, tells more than the first file that is missing.
+    /// Returns the error to report for `error`: if the result's directory was removed, that tells more than the first missing file.
     pub(crate) fn stopped_by(&self, error: RunError) -> RunError {
         self.sink.check_there().err().map_or(error, RunError::Sink)
     }
@@ -395,14 +395,13 @@ impl Ledger {
     }
 
     fn machine(&mut self, facts: MachineFacts) -> Result<(), RunError> {
-        // Those of other guests stand with the cells that these run.
+        // The facts of the first guest; those of other guests are kept with the cells that they run.
         self.manifest.guest.get_or_insert(facts);
         self.save()
     }
 }
 
-/// Now, RFC 3339 in UTC, whole seconds.
-/// A plan as it stands in the manifest.
+/// Returns a plan as it stands in the manifest.
 fn document(plan: &Plan) -> Result<serde_json::Value, RunError> {
     serde_json::to_value(plan).map_err(|error| RunError::Plan(error.into()))
 }

@@ -1,4 +1,4 @@
-//! Who drives the load of a stage: the engine on the real target, or its twin in virtual time.
+//! The drivers of a stage's load: the engine on the real target, or its twin in virtual time.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -33,13 +33,13 @@ pub(crate) trait Loader {
         watch: &mut CellSamplers,
     ) -> Result<LoadSummary, Cause>;
 
-    /// A cell begins; what loads left before is of other stacks.
+    /// Begins a cell, and forgets what is known of earlier stacks.
     fn begin(&mut self, _cell: &CellPlan) {}
 
-    /// The stack was brought to rest.
+    /// Notes that the stack was brought to rest.
     fn settled(&mut self) {}
 
-    /// Something else than a load works on the target of a stage.
+    /// Notes that something other than a load works on the target of a stage.
     fn worked_on(&mut self, _stage: &StagePlan) {}
 
     /// Returns what is known of the targets, for another machine.
@@ -47,13 +47,13 @@ pub(crate) trait Loader {
         KnownState::default()
     }
 
-    /// Goes on from what another machine knew of the targets.
+    /// Takes over what another machine knew of the targets.
     fn take_up(&mut self, _known: KnownState) {}
 
-    /// The machine is to end in the midst of the next load; in virtual time it goes on to its end.
+    /// Makes the machine crash during the next load; in virtual time the load runs to its end.
     fn crash_next(&mut self, _timer: CrashTimer) {}
 
-    /// The next load's target is to be overwritten behind its back; twins keep no data that could be.
+    /// Makes another writer overwrite the next load's target; simulated targets hold no data that could be overwritten.
     fn spoil_next(&mut self) {}
 }
 
@@ -62,21 +62,21 @@ pub(crate) struct Real<'a> {
     plan: &'a Plan,
     /// Choices of how loads with `backend = "auto"` are driven, by what [`alike`] calls the loads: made once, for all variants and repeats.
     choices: BTreeMap<String, Choice>,
-    /// Tells whether the next load's target is overwritten behind its back.
+    /// Tells whether the next load's target is to be overwritten by another writer.
     spoil: bool,
-    /// The crash that comes in the midst of the next load.
+    /// The crash that comes during the next load.
     crash: Option<CrashTimer>,
     /// The known contents of the targets of this cell.
     known: Option<KnownInCell>,
 }
 
 impl<'a> Real<'a> {
-    /// Drives the loads of `plan`, of which some were chosen before.
+    /// Creates the driver of the loads of `plan`; `choices` were made before, for example by an earlier guest.
     pub fn new(plan: &'a Plan, choices: BTreeMap<String, Choice>) -> Self {
         Self { plan, choices, spoil: false, crash: None, known: None }
     }
 
-    /// Returns how `load` of `stage` is driven, and what is to be told of it where that was chosen just now.
+    /// Returns how `load` of `stage` is driven, and the choice to report if it was made just now.
     fn choice(
         &mut self,
         stage: &StagePlan,
@@ -93,9 +93,9 @@ impl<'a> Real<'a> {
     }
 }
 
-/// Returns which loads have one driver with that of `stage`, or their figures would differ by it: those of all variants, of all points of a
-/// sweep and of all measured stages, as far as the page cache is passed by or not. The other stages only prepare. `None` where the
-/// experiment says how it is driven.
+/// Returns the name of the group of loads that must have the same driver as that of `stage`, so that their figures can be compared: those of all
+/// variants, of all points of a sweep and of all measured stages, with or without the page cache. The stages that only prepare form groups of
+/// their own. `None` where the experiment names the driver.
 fn alike(stage: &StagePlan) -> Option<&'static str> {
     let spec = stage.driven().filter(|spec| spec.is_auto())?;
     Some(match (stage.measured, spec.direct) {
@@ -106,8 +106,8 @@ fn alike(stage: &StagePlan) -> Option<&'static str> {
     })
 }
 
-/// All loads of `plan` that have the driver of `loads`. Their targets are not there yet: what the kinds of the layers say of them
-/// decides, and not which cell runs first.
+/// Returns all loads of `plan` in the group `loads`. Their targets do not exist yet, so the choice rests on what the kinds of the layers say
+/// of them, and not on which cell runs first.
 fn all_alike<'p>(plan: &'p Plan, loads: &str) -> Alike<'p> {
     let stages = plan.cells.iter().flat_map(|cell| &cell.stages);
     let refuses = |kind: &str| layers::kind(kind).is_some_and(|kind| kind.refuses_nowait);
@@ -121,7 +121,7 @@ fn all_alike<'p>(plan: &'p Plan, loads: &str) -> Alike<'p> {
     }
 }
 
-/// Overwrites the start of `target`, 32 MiB, with what no load writes.
+/// Overwrites the first 32 MiB of `target` with bytes that no load writes.
 #[cfg(feature = "faults")]
 fn spoil(target: &Path) -> Result<(), Cause> {
     let mut file = std::fs::File::options().write(true).open(target)?;
@@ -132,7 +132,7 @@ fn spoil(target: &Path) -> Result<(), Cause> {
 
 #[cfg(not(feature = "faults"))]
 fn spoil(_: &Path) -> Result<(), Cause> {
-    Err("only builds of tests spoil a target".into())
+    Err("only test builds spoil a target".into())
 }
 
 impl Loader for Real<'_> {
@@ -210,7 +210,7 @@ impl Loader for Real<'_> {
         let (mut crash, mut armed) = (self.crash.take(), None);
         let known = self.known.as_ref();
         let summary = engine::run(&load, &context, &mut |said| {
-            // The last intervals come when the load is over and has not been read back.
+            // Intervals come during the load, the last ones when it is over but not yet read back.
             if spoiling && matches!(said, Said::Intervals { .. }) {
                 spoilt = spoil(&first);
             }
@@ -241,7 +241,7 @@ impl Loader for Real<'_> {
     }
 }
 
-/// Adds an aim to what a load drives. Files that are to be made get their folder here, and are made when they are opened.
+/// Adds an aim to a load. Files that are to be made get their folder here; they are made when they are opened.
 fn aim_at(aim: &Aim, executor: &Executor, load: &mut Load) -> Result<(), Cause> {
     if let Some(files) = aim.files.as_ref().filter(|files| files.make) {
         let Place { name, way, meant } = executor.place(aim.target.offer.path())?;
@@ -271,8 +271,8 @@ fn aim_at(aim: &Aim, executor: &Executor, load: &mut Load) -> Result<(), Cause> 
     Ok(())
 }
 
-/// Refuses a file of another size than its layout gave it: a load would drive other bytes than were asked for, and verification would
-/// pass over those that are gone.
+/// Refuses a file whose size is not that of its layout: a load would drive other bytes than were asked for, and verification would skip the
+/// missing ones.
 fn as_laid_out(name: &Path, way: &Path, size: Bytes) -> Result<(), Cause> {
     let found = std::fs::metadata(way)
         .map_err(|error| format!("{} cannot be examined: {error}", name.display()))?;

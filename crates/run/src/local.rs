@@ -25,7 +25,7 @@ pub enum LocalMachine {
     Real {
         /// Block device of each role, claimed.
         devices: BTreeMap<String, String>,
-        /// Those that are written to, as they were claimed.
+        /// The devices that are written to, as they were claimed.
         claimed: Vec<host::ClaimedDevice>,
         /// Directories of the corpora that were made from a seed.
         made: BTreeMap<String, PathBuf>,
@@ -57,7 +57,7 @@ impl Post for Shared {
     }
 }
 
-/// The directories of this machine that commands read. A package's files are not among them: who runs it here names a directory.
+/// The corpora by name, as directories of this machine. Packages are not among them: on this machine the experiment must name a directory.
 fn corpora(plan: &Plan, made: &BTreeMap<String, PathBuf>) -> Paths {
     let path = |(name, corpus): (&String, &Corpus)| match corpus {
         Corpus::Package(_) => None,

@@ -11,12 +11,12 @@ use crate::{Event, Ledger, RunError};
 /// The looks of a sequential run: after how many repeats all that is asked is decided.
 pub(crate) struct Looks {
     planned: SequentialFacts,
-    /// The repeat that each cell is of.
+    /// The repeat of each cell.
     repeats: Vec<u32>,
     began: Nanos,
-    /// The last repeat that had ended when it began.
+    /// The last repeat that had ended before this call of the program.
     before: u32,
-    /// The last that was considered.
+    /// The last repeat that was considered.
     seen: u32,
 }
 
@@ -30,7 +30,7 @@ impl Looks {
         Some(looks)
     }
 
-    /// The last repeat up to which no cell is to run any more.
+    /// The last repeat that is over: no cell of it or of an earlier repeat is to run any more.
     fn ended(&self, ledger: &Ledger) -> u32 {
         let open = ledger.pending().into_iter().chain(ledger.running());
         let first = open.filter_map(|cell| self.repeats.get(cell)).min();
@@ -54,7 +54,7 @@ impl Looks {
             return Ok(());
         }
         if late {
-            // The last repeat that there was time for is a look in place of the next.
+            // There is no time for another repeat, so the look is here instead of at the next planned one.
             ledger.stop(repeat, StopReason::Time)?;
         }
         let set = results::open(ledger.way()).map_err(|e| RunError::Look(e.into()))?;
@@ -78,7 +78,7 @@ impl Looks {
         Ok(())
     }
 
-    /// Tells whether another repeat would not end in the time there is, by the mean of those so far.
+    /// Tells whether another repeat would exceed the time limit, if it took the mean time of the repeats so far.
     fn late(&self, repeat: u32, now: Nanos) -> bool {
         let Some(time) = self.planned.time.filter(|_| repeat < self.most()) else { return false };
         let spent = now.0.saturating_sub(self.began.0);
@@ -98,7 +98,7 @@ impl Looks {
     }
 }
 
-/// Returns what is asked and may be decided, and how it stands.
+/// Returns the questions that can be decided, and their state.
 fn claims(analysis: &Analysis) -> Vec<QuestionState> {
     let claim = |c: &MetricComparison| {
         let label = layers::metric(&c.metric).map_or(c.metric.as_str(), |metric| metric.name);

@@ -1,5 +1,5 @@
-//! Messages between the halves of a run. The guest sends what it writes into the result and what happens, and asks whether cells are needed; the
-//! host sends nothing but the mission and the answers.
+//! Messages between the halves of a run. The guest sends its files for the result and its events, and asks whether cells are needed; the
+//! host sends nothing but the mission and the replies.
 //!
 //! Layout: one byte of kind; for writes two bytes of path length (little-endian), the path, the bytes; for all others JSON. The link below frames
 //! and checks it.
@@ -39,9 +39,9 @@ pub enum Message {
     Log(String),
     /// Question whether this cell is needed; the guest waits for the [`HostReply`].
     Needed(usize),
-    /// A cell whose machine boots anew: another guest goes on with it.
+    /// A cell whose machine reboots: another guest continues it.
     Suspended(Box<SuspendedCell>),
-    /// Question for the time of a cell that goes on; the guest waits for the [`HostReply`].
+    /// Question for the time of a continued cell; the guest waits for the [`HostReply`].
     Time,
 }
 
@@ -53,14 +53,14 @@ pub enum HostReply {
     GoOn,
     /// Nothing that is left is needed: finish.
     Finish,
-    /// So many nanoseconds have passed since the epoch of the cell that goes on.
+    /// Nanoseconds since the epoch of the cell that the guest continues.
     Time(u64),
 }
 
 /// Choice of how some loads are driven, for all variants and repeats.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Chosen {
-    /// Which loads.
+    /// The name of the loads that are driven alike.
     pub loads: String,
     /// The choice, and its reason.
     pub choice: engine::Choice,
@@ -138,7 +138,7 @@ fn encode_write(kind: u8, path: &str, bytes: &[u8]) -> Vec<u8> {
 
 fn encode_json(kind: u8, value: &impl serde::Serialize) -> Vec<u8> {
     let mut out = vec![kind];
-    // Our own plain data: serialisation into memory cannot fail.
+    // This program's own plain data: serialisation into memory cannot fail.
     out.extend(serde_json::to_vec(value).unwrap_or_default());
     out
 }

@@ -1,13 +1,13 @@
-//! Work of a cell's machines for others, while each of them had the cell.
+//! The load that other programs put on a cell's machines while they ran the cell.
 
 use host::Meter;
 use results::model::MachineLoad;
 use sys::clock::Clock;
 
-/// Work for others, and how long the machines that did it had the cell, nanoseconds.
+/// Work of the machines for others, and the time for which they ran the cell, nanoseconds.
 pub(crate) type Work = (MachineLoad, u64);
 
-/// Meter of a machine's work for others, which knows that of the machines before.
+/// Meter of a machine's work for others, which adds that of the cell's earlier machines.
 pub(crate) struct Metered {
     /// The meter, and when it began; `None` where nothing can be measured.
     meter: Option<(Meter, u64)>,
@@ -15,13 +15,13 @@ pub(crate) struct Metered {
 }
 
 impl Metered {
-    /// Begins with a cell. In virtual time the machine does something else.
+    /// Begins with a cell. In virtual time nothing is measured, since this machine does not run the cell.
     pub(crate) fn begin(clock: &Clock) -> Self {
         let meter = if clock.is_simulated() { None } else { Meter::new().ok() };
         Self { meter: meter.map(|meter| (meter, clock.now().0)), before: None }
     }
 
-    /// Goes on with a cell; where the work of the machines before is unknown, that of all is.
+    /// Continues with a cell; if the work of its earlier machines is unknown, the total is unknown too.
     pub(crate) fn go_on(clock: &Clock, before: Option<Work>) -> Self {
         let Self { meter, .. } = Self::begin(clock);
         Self { meter: meter.filter(|_| before.is_some()), before }

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use crate::suspended::SuspendedCell;
 use crate::{Injection, RunError};
 
-/// Mission of a guest. `Order` is the type of what a program measures by itself on a raised stack; a run has no such thing.
+/// Mission of a guest. `Order` is the type of the measurements that a program makes itself on a raised stack; a run has none.
 ///
-/// The word comes first and its contents beside it, so that a reader knows the contents' type before they come.
+/// In JSON the variant's name comes before its contents, so that a reader knows their type before they come.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "mission", content = "of", rename_all = "snake_case")]
 pub enum Mission<Order = ()> {
@@ -38,7 +38,7 @@ pub struct Cells {
     pub plan: Plan,
     /// Positions of the cells to run, in order.
     pub cells: Vec<usize>,
-    /// The first of them, where another guest has begun it.
+    /// The state of the first of them, if another guest has begun it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begun: Option<Box<SuspendedCell>>,
     /// Faults to be injected, for tests of teardown.
@@ -82,7 +82,7 @@ impl NoVariant {
 }
 
 impl KeptStack {
-    /// The stack of `variant`, or of the last that the experiment names. The order of the cells says nothing: it is drawn.
+    /// Returns the stack of `variant`, or of the last variant in the experiment's file: the order of the cells is random.
     pub fn of(plan: &Plan, variant: Option<&str>) -> Result<Self, NoVariant> {
         let variants = &plan.facts.variants;
         let name = variant.or(variants.last().map(|last| last.name.as_str())).unwrap_or_default();
@@ -102,7 +102,7 @@ impl<Order: Serialize + DeserializeOwned> Mission<Order> {
         serde_json::to_vec(self).map_err(|error| RunError::Plan(error.into()))
     }
 
-    /// Returns what the bytes that a guest got tell it to do.
+    /// Reads the mission from the bytes that a guest got.
     pub fn decode(bytes: &[u8]) -> Result<Self, RunError> {
         serde_json::from_slice(bytes).map_err(|error| RunError::Mission(error.into()))
     }

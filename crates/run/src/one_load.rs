@@ -1,4 +1,4 @@
-//! One load as a result, so that its page is made as that of every other.
+//! One load as a result, so that its page is made like that of any other result.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,12 +16,12 @@ use crate::RunOutcome;
 /// The name of the only stage.
 const STAGE: &str = "load";
 
-/// A load that has ended, and what it went to.
+/// A load that has ended, with its targets.
 #[derive(Debug)]
 pub struct OneLoad {
     /// The load.
     pub load: Load,
-    /// Its targets, by name; of a single one the size in bytes is known.
+    /// Its targets by name, with the size in bytes if there is only one.
     pub targets: Vec<(String, Option<u64>)>,
     /// Its rows, those of single jobs too, in order.
     pub rows: Vec<Row>,
@@ -34,7 +34,7 @@ pub struct OneLoad {
 }
 
 impl OneLoad {
-    /// Returns the result of one cell with one stage; nobody has written it anywhere.
+    /// Returns the result of one cell with one stage, which exists in memory only.
     pub fn result(self) -> ResultSet {
         let spans = || {
             self.rows.iter().filter_map(|row| match row {
@@ -145,7 +145,7 @@ fn stage(start_ns: u64, end_ns: u64, summary: LoadSummary) -> StageRecord {
     }
 }
 
-/// Returns a plan that nobody composed: each target is a device.
+/// Returns the facts of a made-up plan, in which each target is a device.
 fn facts(load: &Load, targets: &[(String, Option<u64>)], variant: String) -> PlanFacts {
     let device = |(name, bytes): &(String, Option<u64>)| LayerFacts {
         layer: "device".to_owned(),

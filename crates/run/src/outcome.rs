@@ -16,7 +16,7 @@ pub enum RunOutcome {
 }
 
 impl RunOutcome {
-    /// The outcome of a run whose cells ended so. A failed teardown comes before all others.
+    /// Returns the outcome of a run whose cells ended in these states. A failed teardown outweighs all else.
     pub fn of(states: impl IntoIterator<Item = CellState>, left_behind: bool) -> Self {
         let states: Vec<_> = states.into_iter().collect();
         if left_behind {

@@ -12,13 +12,13 @@ use crate::{Event, Ledger, RunError};
 /// Conditions for starting a cell: how quiet the machine has to be, and how long cells may wait for that.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct QuietMachine {
-    /// The most of all CPUs that others may take.
+    /// Largest share of all CPUs that other processes may take.
     pub others: Percent,
     /// The longest time that all cells together wait.
     pub time: Nanos,
 }
 
-/// The longest wait unless the user says otherwise.
+/// The default of the longest wait.
 const USUAL: Nanos = Nanos::from_secs(600);
 /// The window over which the CPU time of others is measured.
 const WINDOW: Duration = Duration::from_secs(1);
@@ -63,7 +63,7 @@ impl Waiting {
         Self { asked, left: asked.time.into(), measure }
     }
 
-    /// Waits until the machine is quiet, or no longer; tells how long it was, and marks the cell where it is not quiet.
+    /// Waits until the machine is quiet or the time for waiting is used up; reports the wait, and marks the cell if the machine is not quiet.
     pub(crate) fn before(
         &mut self,
         cell: usize,

@@ -1,11 +1,11 @@
-//! Layers of a stack that get what is written to one of them.
+//! The layers of a stack that receive what is written to another one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use layers::Place;
 use plan::CellPlan;
 
-/// For each layer the names of those that pass on to it what is written to them; `paths` are what the layers offer.
+/// Returns for each layer the names of the layers whose writes reach it; `paths` are what the layers offer.
 pub(crate) fn reached_from(cell: &CellPlan, paths: &[String]) -> Vec<BTreeSet<String>> {
     let mut reached: Vec<BTreeSet<String>> =
         cell.stack.iter().map(|layer| BTreeSet::from([layer.name.clone()])).collect();
@@ -22,8 +22,8 @@ pub(crate) fn reached_from(cell: &CellPlan, paths: &[String]) -> Vec<BTreeSet<St
     reached
 }
 
-/// For each layer, by its name, itself and those that it shares bytes with: all below and above it. `None` where a layer cannot say
-/// what it offers.
+/// Returns for each layer, by name, the layer itself and those that it shares bytes with: all below and above it. `None` where a layer
+/// cannot say what it offers.
 pub(crate) fn share_bytes(
     cell: &CellPlan,
     run_tag: &str,

@@ -16,7 +16,7 @@ pub(crate) struct Recorder(Arc<Mutex<Shared>>);
 struct Shared {
     post: Box<dyn Post>,
     cell: CellWriter,
-    /// The first thing that could not be handed in: reported once, at the end of the cell.
+    /// The first error of handing something in: reported once, at the end of the cell.
     failed: Option<RunError>,
 }
 
@@ -69,7 +69,7 @@ impl Recorder {
         self.hand_in(|shared| shared.post.post(message));
     }
 
-    /// Returns what could not be handed in since the last call.
+    /// Returns the first error of handing something in since the last call.
     pub(crate) fn failure(&self) -> Option<RunError> {
         self.with(|shared| shared.failed.take())
     }

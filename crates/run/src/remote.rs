@@ -23,7 +23,7 @@ pub trait Guest {
     fn receive(&mut self, patience: Duration) -> GuestMessage;
     /// Passes the user's wish to stop on.
     fn interrupt(&mut self, level: Level);
-    /// Gives it an answer (opaque bytes).
+    /// Sends it a reply (opaque bytes).
     fn answer(&mut self, bytes: &[u8]);
     /// Ends it at once, whatever it does.
     fn kill(&mut self);
@@ -38,7 +38,7 @@ pub enum GuestMessage {
     Silence,
     /// It has done its mission and is off.
     Done,
-    /// It is gone before its mission was done: why.
+    /// It ended before its mission was done; the reason.
     Gone(String),
 }
 
@@ -51,46 +51,46 @@ pub struct Farewell {
     pub files: Vec<(String, Vec<u8>)>,
 }
 
-/// The deadline of a guest is this many times what its plan is estimated to take ...
+/// The deadline of a guest is this many times the estimated time of its plan ...
 const DEADLINE_FACTOR: u64 = 5;
 /// ... and never less than this.
 const LEAST_DEADLINE: Duration = Duration::from_secs(600);
-/// Factor of the deadline with an emulated CPU: no estimate knows how slow that is, beside other work.
+/// Factor of the deadline with an emulated CPU: no estimate knows how slow that is, with other work beside it.
 const EMULATED: u32 = 4;
 
-/// Returns when a guest that runs `plan` is given up.
+/// Returns the time after which a guest that runs `plan` is given up.
 pub fn deadline(plan: &Plan, emulated: bool) -> Duration {
     let about: u64 = plan.cells.iter().map(|cell| cell.about.0).sum();
-    // How long a command or a fill takes nobody knows beforehand.
+    // Nobody knows beforehand how long a command or a fill takes.
     let limits = plan.cells.iter().flat_map(|cell| &cell.stages).filter_map(StagePlan::patience);
     let limits: u64 = limits.map(|limit| limit.0).sum();
     let quick = Duration::from_nanos(about * DEADLINE_FACTOR + limits).max(LEAST_DEADLINE);
     if emulated { quick * EMULATED } else { quick }
 }
 
-/// Which guest of a result it is, from 1: what it leaves is told by it from what the others left.
+/// The number of a guest of a result, from 1: it tells what this guest leaves from what the others left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GuestNumber(usize);
 
 impl GuestNumber {
-    /// The next one of the result at `out`: a run that goes on keeps what the guests before left.
+    /// Returns the next number in the result at `out`: a continued run keeps the files of earlier guests.
     fn next(out: &Path) -> Self {
         let there = |turn: usize| out.join(Self(turn).file("console")).symlink_metadata();
         let free = |turn: &usize| there(*turn).is_err();
         Self((1..).find(free).unwrap_or(usize::MAX))
     }
 
-    /// Tells whether no other guest was before it.
+    /// Tells whether it is the first guest.
     pub fn is_first(self) -> bool {
         self.0 <= 1
     }
 
-    /// A name of its own: `guest` of the first, `guest-2` of the second.
+    /// Returns a unique name: `guest` for the first guest, `guest-2` for the second.
     pub fn name(self, what: &str) -> String {
         if self.is_first() { what.to_owned() } else { format!("{what}-{}", self.0) }
     }
 
-    /// Returns where a log of it lies in the result: `lab/console.log`.
+    /// Returns the path of one of its logs in the result: `lab/console.log`.
     pub fn file(self, what: &str) -> String {
         format!("lab/{}.log", self.name(what))
     }
@@ -101,7 +101,7 @@ impl GuestNumber {
 pub enum GuestDisks {
     /// They are empty.
     Fresh,
-    /// They hold what the guest before left on them.
+    /// They hold the data of the previous guest.
     OfTheLast,
 }
 
@@ -109,7 +109,7 @@ pub enum GuestDisks {
 pub trait Guests {
     /// The guest.
     type Guest: Guest;
-    /// Starts a guest like this machine on these disks and gives it the mission (opaque bytes). Its console grows in the new file
+    /// Starts a guest with this [`Machine`] and these disks and gives it the mission (opaque bytes). Its console output goes to the new file
     /// `console` of the result.
     fn start(
         &mut self,
@@ -121,17 +121,17 @@ pub trait Guests {
     /// Cuts the power of the disks of the guest that ended last: what was in their volatile caches is lost in part, as `seed` draws it. Returns
     /// what each modelled disk had at risk and lost, by role.
     fn cut_power(&mut self, seed: Seed) -> Result<BTreeMap<String, CutLoss>, RunError>;
-    /// Returns what only the host knows of guests like this machine, as facts by name: the packages that their kernel came in.
+    /// Returns what only the host knows of guests with this [`Machine`], as facts by name: the packages that their kernel came in.
     fn known(&self, _machine: &Machine) -> BTreeMap<String, String> {
         BTreeMap::new()
     }
     /// Returns what is known of a guest that runs; read once after its first message.
     fn facts(&self, guest: &Self::Guest) -> serde_json::Value;
-    /// Ends a guest, by force if it still runs, and tells what it leaves.
+    /// Ends a guest, by force if it still runs, and returns what it leaves.
     fn end(&mut self, guest: Self::Guest) -> Farewell;
 }
 
-/// Runs every pending cell of `plan` in guests. A guest that is gone fails the cell it was at; nothing is
+/// Runs every pending cell of `plan` in guests. If a guest dies, the cell that it was running has failed; nothing is
 /// repeated silently.
 pub fn run<G: Guests>(
     plan: &Plan,
@@ -184,7 +184,7 @@ impl<'a> Between<'a> {
         self.looks.as_mut().map_or(Ok(()), |looks| looks.consider(ledger, now))
     }
 
-    /// Tells whether a cell is needed; if it is, the machine is as quiet as it becomes when this returns.
+    /// Tells whether a cell is needed; if it is, first waits for a quiet machine.
     fn needed(&mut self, cell: usize, ledger: &mut Ledger) -> Result<bool, RunError> {
         self.look(ledger)?;
         let needed = ledger.pending().contains(&cell);
@@ -201,7 +201,7 @@ impl<'a> Between<'a> {
         self.begun = Some(cell);
     }
 
-    /// Returns what a guest is told that asks for the time of the cell which it goes on with.
+    /// Returns the reply to a guest that asks for the time of the cell that it continues.
     fn time(&self) -> HostReply {
         let passed = |(then, since): (u64, Instant)| then + since.elapsed().as_nanos() as u64;
         HostReply::Time(self.time.map_or(0, passed))
@@ -217,8 +217,8 @@ impl<'a> Between<'a> {
     }
 }
 
-/// The machine of the next guest, and the cells that it runs: the one that was begun, and of the pending ones, in their order, as many as
-/// run in one like it. `None`: there is no cell.
+/// The machine of the next guest, and the cells that it runs: the one that was begun, then the pending ones in their order, up to the first
+/// that needs another machine. `None`: there is no cell.
 fn next_guest(
     plan: &Plan,
     begun: Option<usize>,
@@ -232,7 +232,7 @@ fn next_guest(
     Some((first, alike))
 }
 
-/// Guest after guest, until no cell is pending or the user wants to stop.
+/// Runs one guest after another, until no cell is pending or the user wants to stop.
 fn run_cells<G: Guests>(
     plan: &Plan,
     injections: &[Injection],
@@ -271,7 +271,7 @@ fn run_cells<G: Guests>(
         tracing::info!(guest = turn.0, ?machine, ?cells, "start a guest");
         let started = guests.start((machine, disks), &mission.encode()?, turn, &console.way());
         if let Err(error) = &started {
-            // It may be one that goes on.
+            // The guest may have been meant to continue a cell that is still running.
             ledger.end_running(CellState::Failed, &crate::chain(error))?;
         }
         let mut guest = started?;
@@ -286,7 +286,7 @@ fn run_cells<G: Guests>(
         let stopped = interrupt.level() != Level::None;
         let none = ledger.running().is_none() && ledger.pending() == pending;
         if !stopped && !goes_on && none {
-            // It never came as far as a cell: the next guest would not either.
+            // The guest ended before it began a cell: the next guest would not get further.
             let reason = reason.unwrap_or_else(|| "it ended without running a cell".to_owned());
             return Err(RunError::Guest(reason.into()));
         }
@@ -304,7 +304,7 @@ fn run_cells<G: Guests>(
     }
 }
 
-/// Applies what the guest sends until it is off; gives why it is gone too early, if so.
+/// Applies what the guest sends until it has ended; returns the reason if it ended too early.
 fn listen<G: Guests>(
     guest: &mut G::Guest,
     guests: &G,
@@ -323,7 +323,7 @@ fn listen<G: Guests>(
             GuestMessage::Silence => {}
             GuestMessage::Done => return Ok(None),
             GuestMessage::Gone(reason) => return Ok((!killed).then_some(reason)),
-            // What it still had to say is of a machine that is gone.
+            // What it still sends is about a machine that is gone.
             GuestMessage::Payload(_) if killed => {}
             GuestMessage::Payload(bytes) => {
                 match Message::decode(&bytes)? {
@@ -341,7 +341,7 @@ fn listen<G: Guests>(
                         between.keep(cell);
                     }
                     Message::Time => guest.answer(&between.time().encode()),
-                    // Facts of the guest are there once it has begun, which no line of a log says.
+                    // The guest's facts are known once it has begun; a line of its log does not mean that it has.
                     Message::Log(line) => {
                         tracing::debug!(target: "guest", "{line}");
                         continue;

@@ -1,4 +1,4 @@
-//! A run that goes on where an earlier one stopped: whether what is there and what is planned are one experiment.
+//! Checks for a run that continues where an earlier one stopped: that the result and the plan are of the same experiment.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -57,9 +57,9 @@ pub enum ResumeError {
         dir: PathBuf,
         /// Name of what differs.
         what: &'static str,
-        /// As the result has it.
+        /// The value in the result.
         was: String,
-        /// As it is asked for now.
+        /// The value that is asked for now.
         now: String,
     },
 }
@@ -86,7 +86,7 @@ impl ResumeError {
 impl Earlier {
     /// Opens the result in `dir`, and keeps others from writing into it.
     pub fn open(dir: &Path) -> Result<Self, ResumeError> {
-        // Whether it is a result at all is said before anything is locked.
+        // A directory that is no result is refused before anything is locked.
         let manifest = results::open(dir)?.manifest;
         let take = || RunLock::take(&manifest.run_id, dir);
         let lock = (!manifest.simulated).then(take).transpose()?;
@@ -120,7 +120,7 @@ impl Earlier {
         self.set.cells.len() - self.skipped() - self.kept().iter().filter(|kept| **kept).count()
     }
 
-    /// Returns how many were not needed; what there was no time for is left.
+    /// Returns how many cells were not needed; cells that there was no time for count as left.
     pub fn skipped(&self) -> usize {
         let stopped = self.set.manifest.stopped;
         if stopped.is_some_and(|stopped| stopped.why == StopReason::Time) {
@@ -143,7 +143,7 @@ impl Earlier {
         let same_text = kept.map(of_before).as_deref() == Some(&*of_before(&start.experiment_text));
         self.same("the experiment file", text(same_text), text(true))?;
         self.same("the seed", manifest.seed.to_string(), plan.seed.to_string())?;
-        // The time of a run with as many repeats as are needed is of each command.
+        // The time limit of a run with as many repeats as needed may differ: each command sets its own.
         let (before, now) = (old.repeats_at_most(), plan.facts.repeats_at_most());
         self.same("the number of repeats", before, now)?;
         self.same("the scale", scale(&old.scale), scale(&plan.facts.scale))?;
@@ -153,7 +153,7 @@ impl Earlier {
             self.same(what, fact(&manifest.host, key), fact(&start.host, key))?;
         }
         self.same_devices(start)?;
-        // Read back, as the manifest was: numbers may lose a last digit on the way.
+        // The plan is written and read back, as the manifest was, since numbers may lose their last digit on the way.
         let json = serde_json::to_string(plan).unwrap_or_default();
         let same_plan = serde_json::from_str(&json).is_ok_and(|plan: serde_json::Value| {
             comparable(plan) == comparable(renamed(&manifest.plan_document))
@@ -175,7 +175,7 @@ impl Earlier {
         }
     }
 
-    /// The roles of which the result does not say on what the run began: that it goes on with the same cannot be told.
+    /// Returns the roles for which the result does not tell the device that the run began on, so that nobody can check that it is the same.
     pub fn uncompared(&self, start: &Start) -> Vec<String> {
         let known = |role: &String| self.set.manifest.devices.get(role).and_then(identity);
         start.devices.keys().filter(|role| known(role).is_none()).cloned().collect()
@@ -188,7 +188,7 @@ impl Earlier {
         Err(ResumeError::Differs { dir: self.set.path.clone(), what, was, now })
     }
 
-    /// For each cell whether it ended well and is whole.
+    /// Tells for each cell whether it ended well and its files are complete.
     fn kept(&self) -> Vec<bool> {
         self.set.cells.iter().map(CellData::whole).collect()
     }
@@ -199,15 +199,15 @@ impl Earlier {
     }
 }
 
-/// Facts of the machine that are the same in what is compared: the key of the fact, and what it is called.
+/// Facts of the machine that must be the same in results that are compared: the fact's key and its name in words.
 const MACHINE: [(&str, &str); 2] = [("cpu", "the CPU"), ("kernel", "the kernel")];
 
 fn fact(facts: &MachineFacts, key: &str) -> String {
     facts.0.get(key).cloned().unwrap_or_else(|| "unknown".into())
 }
 
-/// Returns what is another in `later` than in `first`, in words: the place, the machine that the program was started on, or a device. `None` where
-/// all of it is the same, as far as both say it.
+/// Returns in words what differs between `later` and `first`: the place, the machine that the program was started on, or a device. `None` where
+/// nothing differs, as far as both results tell it.
 pub fn other_machine(first: &Manifest, later: &Manifest) -> Option<String> {
     let differs = |what: &str, was: String, is: String| {
         (was != is).then(|| format!("{what} was '{was}' and is '{is}'"))
@@ -222,7 +222,7 @@ pub fn other_machine(first: &Manifest, later: &Manifest) -> Option<String> {
         })
 }
 
-/// The first role whose device is not the one that it was, and why.
+/// The first role with another device than before, and how the two differ.
 fn other_device(
     before: &BTreeMap<String, DeviceFacts>,
     now: &BTreeMap<String, DeviceFacts>,
@@ -241,29 +241,29 @@ fn other_device(
     })
 }
 
-/// Returns the text of an experiment with what the command line gave in a table as earlier versions had it.
+/// Returns the text of an experiment with the settings of the command line in the table that earlier versions wrote.
 fn of_before(text: &str) -> String {
     text.replace("\n# Given on the command line:\n[given]\n", "\n[set]\n")
 }
 
-/// Returns the identity of a device as a result keeps it; `None` where another version kept it otherwise.
+/// Returns the identity of a device in a result; `None` where another version stored it in another form.
 pub(crate) fn identity(facts: &DeviceFacts) -> Option<Identity> {
     serde_json::from_value(facts.identity.clone()).ok()
 }
 
-/// Returns the document of a plan with what earlier versions called trees by its name of today.
+/// Returns the document of a plan with corpora under their present name; earlier versions called them trees.
 fn renamed(plan: &serde_json::Value) -> serde_json::Value {
     let text = plan.to_string().replace("\"trees\":", "\"corpora\":").replace("{tree.", "{corpus.");
     serde_json::from_str(&text).unwrap_or_default()
 }
 
-/// Returns the document of a plan without the time of a run that takes as many repeats as are needed, and without the traits of stages,
-/// which follow from their kinds, and which earlier versions did not write.
+/// Returns the document of a plan without the time limit of a run with as many repeats as needed, and without the traits of stages, which
+/// follow from their kinds and which earlier versions did not write.
 fn comparable(mut plan: serde_json::Value) -> serde_json::Value {
     if let Some(time) = plan.pointer_mut("/facts/sequential/time") {
         *time = serde_json::Value::Null;
     }
-    // Earlier versions did not keep which variant the file has first.
+    // Earlier versions did not store which variant comes first in the file.
     if let Some(facts) = plan.pointer_mut("/facts").and_then(serde_json::Value::as_object_mut) {
         facts.remove("first_left_out");
     }
@@ -271,7 +271,7 @@ fn comparable(mut plan: serde_json::Value) -> serde_json::Value {
     plan
 }
 
-/// Takes the traits out of each list of stages, and of nothing else that may be called so.
+/// Removes the traits from each list of stages, but not from other objects that may have a key of that name.
 fn drop_traits(value: &mut serde_json::Value) {
     match value {
         serde_json::Value::Object(entries) => {

@@ -7,7 +7,7 @@ use sys::interrupt::Interrupt;
 use crate::inject::{InjectedFault, Injection};
 use crate::recorder::Recorder;
 
-/// Everything a cell needs that outlives it.
+/// Everything that a cell needs and that outlives the cell.
 pub(crate) struct CellContext<'a> {
     /// Number of cells of the plan.
     pub of: usize,
@@ -21,7 +21,7 @@ pub(crate) struct CellContext<'a> {
     pub injections: &'a [Injection],
     /// Carries out a fault that only a guest may suffer.
     pub suffer: &'a dyn Fn(InjectedFault),
-    /// Tells whether another machine takes up a cell whose machine boots anew; otherwise the machine does so in its place.
+    /// Tells whether a cell that reboots its machine continues on another machine; otherwise the same machine continues it.
     pub suspends: bool,
 }
 

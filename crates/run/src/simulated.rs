@@ -29,7 +29,7 @@ pub(crate) fn corpora(plan: &Plan) -> BTreeMap<String, String> {
     plan.needs.corpora.keys().map(|name| (name.clone(), format!("/simulated/{name}"))).collect()
 }
 
-/// The machine that answers as the twins of the cell's layers do.
+/// The machine whose answers come from the twins of the cell's layers.
 pub(crate) fn machine(
     plan: &Plan,
     cell: &CellPlan,
@@ -76,7 +76,7 @@ fn on_devices(text: &str, devices: &BTreeMap<String, String>) -> String {
     devices.iter().fold(text.to_owned(), one)
 }
 
-/// Returns what the stages of a cell do by steps.
+/// Returns the actions of all steps in the stages of a cell.
 fn staged(cell: &CellPlan, devices: &BTreeMap<String, String>) -> Vec<Action> {
     let steps = |stage: &StagePlan| [&stage.before[..], stage.task.steps()].concat();
     let steps = cell.stages.iter().flat_map(steps);
@@ -99,7 +99,7 @@ pub(crate) struct Twin {
 }
 
 impl Twin {
-    /// Tells the layers' twins what was written since they were told last.
+    /// Tells the layers' twins what was written since the last call.
     fn tell(&self, aims: &[Aim], executor: &mut Executor, content: &AskedContent) {
         for aim in aims {
             let mut writes = Writes::default();
@@ -133,7 +133,7 @@ impl Loader for Twin {
             }
         };
         if let Some(ended_by) = nothing_done {
-            // Nothing is copied, and no file is made; nobody knows what blocks would hold.
+            // Nothing is copied and no file is made, so the contents of the blocks are not known.
             executor.lost_track();
             return Ok(LoadSummary { ended_by: ended_by.into(), ..LoadSummary::empty(Seed(0)) });
         }
@@ -166,14 +166,14 @@ impl Loader for Twin {
     }
 }
 
-/// The most bytes that something ever has in this cell: layers grow.
+/// Largest size of an aim's target in this cell, bytes: layers can grow.
 fn most_bytes(plan: &CellPlan, aim: &Aim) -> Bytes {
     let aims = plan.stages.iter().flat_map(|stage| &stage.aims);
     let same = aims.filter(|other| other.target.name == aim.target.name);
     Bytes(same.map(Aim::bytes).fold(aim.bytes(), u64::max))
 }
 
-/// Every layer that is there for a figure of its own makes the simulated device slower; by how much means nothing.
+/// Returns a model of the device that is slower the more layers serve I/O; the amount has no meaning.
 fn model(plan: &CellPlan) -> SimModel {
     let plain = SimModel::default();
     let serves = |kind: &str| layers::kind(kind).is_some_and(|kind| kind.headline.is_some());
@@ -181,12 +181,12 @@ fn model(plan: &CellPlan) -> SimModel {
     SimModel { write: Nanos(plain.write.0 * slower), ..plain }
 }
 
-/// Returns what the twins of layers are told of the blocks that a stage writes.
+/// Returns the content of a stage's writes as the layers' twins are told it.
 fn content_for_twins(stage: &StagePlan) -> AskedContent {
     let Some(load) = stage.driven() else { return AskedContent::default() };
     let content = engine::asked_content(&load.content);
     AskedContent {
-        // To a twin all blocks are written, and blocks are of 4 KiB.
+        // A twin takes live blocks for written ones, and all blocks for blocks of 4 KiB.
         duplicate_percent: content.duplicate_percent.or(content.live_duplicate_percent),
         lz4_size_mean_bytes: None,
         ..content

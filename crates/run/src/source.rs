@@ -12,7 +12,7 @@ pub struct ExperimentSource {
     pub text: String,
 }
 
-/// Why there is no experiment.
+/// The reason why there is no experiment.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
     /// No such name is shipped.
@@ -20,7 +20,7 @@ pub enum SourceError {
     Unknown {
         /// The name.
         name: String,
-        /// A shipped one that is spelled much like it.
+        /// The shipped experiment with the most similar name, if one is close.
         near: Option<&'static str>,
     },
     /// The file cannot be read.
@@ -62,13 +62,13 @@ impl ExperimentSource {
         Err(SourceError::Unknown { name: experiment.to_owned(), near })
     }
 
-    /// Returns the experiment with values that are set last of all; its text holds them, for whoever goes on with the result.
+    /// Returns the experiment with values that override all others; they are kept in its text, so that a continued run has them too.
     #[must_use]
     pub fn with(self, set: &[(String, String)]) -> Self {
         self.on(&[], set)
     }
 
-    /// The same, each variant on each of these kernels of the lab, where there are any.
+    /// Does the same, and runs each variant on each of these kernels of the lab, if there are any.
     #[must_use]
     pub fn on(self, kernels: &[String], set: &[(String, String)]) -> Self {
         Self { text: experiment::with_kernels(self.text, kernels, set), ..self }
@@ -80,7 +80,7 @@ impl ExperimentSource {
     }
 }
 
-/// Reads a file as far as an experiment can be long, and a little more: that it is too long is for the experiment to say.
+/// Reads a file up to slightly more than the largest size of an experiment, so that the experiment's own check refuses a longer one.
 fn read(path: &Path) -> io::Result<String> {
     let mut bytes = Vec::new();
     sys::input::open(path)?.take(experiment::LONGEST_FILE + 1).read_to_end(&mut bytes)?;

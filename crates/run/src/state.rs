@@ -1,4 +1,4 @@
-//! Check that a layer is in the state that a stage is to bring it to: the criteria of the state, held against what is read.
+//! Check that a layer has reached the state that a stage is for: the criteria of the state against the readings.
 
 use layers::{ROUND_END, Round, criterion};
 use plan::{CellPlan, StatePlan};
@@ -6,17 +6,17 @@ use results::model::{Criterion, CriterionResult, SampleRow, StateFigures};
 
 use crate::figures;
 
-/// The criteria of a stage, and what was read of them so far.
+/// The criteria of a stage, and their values so far.
 pub(crate) struct Criteria {
     figures: Option<StateFigures>,
-    /// The end of a round; each reading ends one where it is `None`.
+    /// The rule that ends a round; with `None` each reading ends one.
     round: Option<Round>,
     /// Start of the current round, nanoseconds since the run's epoch; 0 before the first reading.
     since_ns: u64,
 }
 
 impl Criteria {
-    /// Those of a state; a stage without one has none, which are always met.
+    /// Returns the criteria of a state; without a state there are none, and they count as met.
     pub(crate) fn of(plan: Option<&StatePlan>) -> Self {
         let unread = |criterion: &Criterion| CriterionResult {
             criterion: criterion.clone(),
@@ -33,7 +33,7 @@ impl Criteria {
         Self { figures, round: plan.and_then(|plan| plan.round.clone()), since_ns: 0 }
     }
 
-    /// Holds all against what was just read, if a round has ended; what was read before becomes the round before.
+    /// Judges all criteria by the newest reading if a round has ended; their values so far become those of the previous round.
     pub(crate) fn read(&mut self, plan: &CellPlan, samples: &[SampleRow]) {
         let since_ns = self.since_ns;
         let layer = self.figures.as_ref().map(|figures| figures.layer.clone()).unwrap_or_default();
@@ -47,7 +47,7 @@ impl Criteria {
         self.since_ns = now_ns;
     }
 
-    /// Tells whether what counts rounds has grown by enough until `now_ns`. The first reading ends none, and is where the first one begins.
+    /// Tells whether the round has ended by `now_ns`. The first reading always counts as an end: it is where the first full round begins.
     fn ends_round(&self, now_ns: u64, grown: impl Fn(&str) -> Option<f64>) -> bool {
         self.since_ns == 0
             || match &self.round {
@@ -69,7 +69,7 @@ impl Criteria {
         figures.reached = figures.criteria.iter().all(|judged| judged.met);
     }
 
-    /// Start of the round that goes on, nanoseconds since the run's epoch.
+    /// Start of the current round, nanoseconds since the run's epoch.
     pub(crate) fn since_ns(&self) -> u64 {
         self.since_ns
     }
@@ -79,13 +79,13 @@ impl Criteria {
         self.figures.as_ref().is_none_or(|figures| figures.reached)
     }
 
-    /// Returns what was read of them; `None` where there are none.
+    /// Returns the criteria with their values; `None` where there are none.
     pub(crate) fn figures(self) -> Option<StateFigures> {
         self.figures
     }
 }
 
-/// Tells whether the state is reached, in a sentence, with the proof.
+/// Returns a sentence that tells whether the state is reached, with the proof.
 pub(crate) fn sentence(stage: &str, figures: &StateFigures) -> String {
     let StateFigures { layer, state, reached, criteria } = figures;
     let (word, shown): (_, Vec<_>) = if *reached {
@@ -101,7 +101,7 @@ pub(crate) fn sentence(stage: &str, figures: &StateFigures) -> String {
     format!("stage {stage}: {layer} {word} {state}: {}{remedy}", shown.join(", "))
 }
 
-/// A criterion with what was read.
+/// A criterion with its value, in words.
 fn one(judged: &CriterionResult) -> String {
     format!("{} ({})", criterion::describe(&judged.criterion), criterion::found(judged))
 }

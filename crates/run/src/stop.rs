@@ -1,18 +1,18 @@
-//! Why a cell stops before its end.
+//! The reasons why a cell stops before its end.
 
 use plan::{Aim, StagePlan};
 use results::model::{LoadSummary, VerifyFigures};
 
-/// Why a cell stopped before its end.
+/// The reason why a cell stopped before its end.
 pub(crate) enum Stop {
     Failed(String),
-    /// A fill, or a load of a tree that was to come to rest, has come to its end, and what it is for was not reached.
+    /// A fill, or a load of a tree that was to come to rest, ended without reaching its goal.
     NotReached(String),
     Interrupted,
 }
 
-/// A load that ended too early is no measurement of what was asked, and one that read other data than was written is none
-/// of a target that works.
+/// Returns why the cell has to stop after a load, if it has to: a load that ended too early did not measure what was asked, and one that
+/// read other data than was written shows a target that does not work.
 pub(crate) fn judge(load: &LoadSummary) -> Option<Stop> {
     let failed =
         (load.ended_by == "errors").then(|| format!("the load failed: {}", failures(load)));
@@ -26,13 +26,13 @@ pub(crate) fn judge(load: &LoadSummary) -> Option<Stop> {
     }
 }
 
-/// Returns what a layout left unwritten: the stages after it would work on files that are not there as a whole.
+/// Returns a message if a layout is incomplete: the stages after it would work on files that are not whole.
 pub(crate) fn gaps(stage: &StagePlan, load: &LoadSummary) -> Option<String> {
     let failed = load.operations.values().any(|operation| !operation.errors.is_empty());
     let makes = |aim: &Aim| aim.files.as_ref().is_some_and(|files| files.make);
     (failed && stage.aims.iter().any(makes)).then(|| {
         format!(
-            "layout {} is not whole: {}; give its device more room, or write less",
+            "layout {} is incomplete: {}; give its device more room, or write less",
             stage.name,
             failures(load)
         )

@@ -1,4 +1,4 @@
-//! A cell as a value: all that another machine needs in order to go on with it.
+//! A cell as a value: all that another machine needs in order to continue it.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,12 @@ use units::Bytes;
 use crate::known::KnownState;
 use crate::metered::Work;
 
-/// Everything that a machine has to know in order to go on with a cell that another one began.
+/// Everything that a machine has to know in order to continue a cell that another machine began.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SuspendedCell {
     /// Position of the cell in the plan.
     pub cell: usize,
-    /// When it stopped, nanoseconds since the run's epoch.
+    /// The time at which it stopped, nanoseconds since the run's epoch.
     pub at_ns: u64,
     /// The end of the machine that it leaves.
     #[serde(default)]
@@ -25,11 +25,11 @@ pub struct SuspendedCell {
     pub(crate) halt: Halt,
     /// Steps, waits and stages begun so far.
     pub(crate) position: usize,
-    /// Names that were bound, facts, and the undo that is owed.
+    /// Names that were bound, facts, and the undo actions still to be done.
     pub(crate) executor: ExecutorState,
     /// The record so far; figures of stages that have ended are in it.
     pub(crate) record: CellRecord,
-    /// The work of the machines so far for others; `None` where it was not measured.
+    /// The work for others of the machines so far; `None` where it was not measured.
     pub(crate) machines: Option<Work>,
     /// The known contents of the targets.
     pub(crate) known: KnownState,
@@ -59,7 +59,7 @@ impl SuspendedCell {
             return format!("the power was cut in stage {stage}: {}", lines.join("; "));
         }
         let text = format!(
-            "the power was cut in stage {stage}, and no disk had anything in a volatile cache: this proves nothing of what the stack flushes"
+            "the power was cut in stage {stage}, and no disk had anything in a volatile cache: this proves nothing about the stack's flushes"
         );
         self.record.notices.push(text.clone());
         text
@@ -69,11 +69,11 @@ impl SuspendedCell {
 /// Loss of a disk at a power cut, bytes of whole sectors.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CutLoss {
-    /// Not safe when the power was cut.
+    /// Bytes that were not safe when the power was cut.
     pub at_risk: u64,
-    /// Bytes of that which are gone.
+    /// Bytes of these that are gone.
     pub lost: u64,
-    /// Bytes of that which are there in part.
+    /// Bytes of these that are there in part.
     pub torn: u64,
 }
 
@@ -94,13 +94,13 @@ impl Halt {
     }
 }
 
-/// The end of a stage, as far as a machine goes.
+/// The end of a stage on one machine.
 pub(crate) enum StageEnd {
     /// It is over.
     Over {
-        /// Tells whether the layers were read, where they had come to rest, before it was.
+        /// Tells whether the layers were read at rest before the stage was over.
         is_read: bool,
     },
-    /// The machine boots anew in the midst of it.
+    /// The machine reboots in the middle of the stage.
     Rebooting(Halt),
 }

@@ -1,4 +1,4 @@
-//! One load of a stage, or a round of it: what it drives, with which seed, and what becomes of what the engine says.
+//! One load of a stage, or a round of it: its targets, its seed, and the handling of the engine's reports.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::scene::CellContext;
 use crate::watch::CellSamplers;
 use crate::{Event, OperationBrief};
 
-/// Which load is driven: that of a stage, or one round of it.
+/// The load that is driven: that of a stage, or one round of it.
 #[derive(Clone, Copy)]
 pub(crate) struct LoadId {
     pub stage: usize,
@@ -24,17 +24,17 @@ pub(crate) struct LoadId {
 /// One round of a fill.
 #[derive(Clone, Copy)]
 pub(crate) struct Round {
-    /// From 1.
+    /// Its number, from 1.
     pub number: u32,
-    /// It takes at most this.
+    /// The longest time that it may take.
     pub at_most: Nanos,
     /// Time that the rounds before it took.
     pub past: Nanos,
 }
 
-/// The begin and the end of a stage's load, read of the layers.
+/// Readings of the layers at the begin and the end of a stage's load.
 pub(crate) struct LoadSpan {
-    /// Rounds of a fill are one load.
+    /// Tells whether the load is a whole one: for a round of a fill, which is a part of one load, the layers are not read.
     whole: bool,
     ramp: bool,
     begun: bool,
@@ -47,7 +47,7 @@ impl LoadSpan {
         Self { whole: turn.round.is_none(), ramp, begun: false, ended: false }
     }
 
-    /// Reads the layers where the load begins, with a ramp where its figures begin too, and where it is over.
+    /// Reads the layers when the load begins, when its ramp is over if it has one, and when the load is over.
     pub(crate) fn see(&mut self, said: &Said, executor: &mut Executor, watch: &mut CellSamplers) {
         let begins = match said {
             Said::Started(_) => !self.ramp,
@@ -67,7 +67,7 @@ impl LoadSpan {
         }
     }
 
-    /// Reads the layers where the load is over.
+    /// Reads the layers when the load is over.
     pub(crate) fn end(&mut self, executor: &mut Executor, watch: &mut CellSamplers) {
         if self.begun && !self.ended {
             self.ended = true;
@@ -76,7 +76,7 @@ impl LoadSpan {
     }
 }
 
-/// Returns what a stage drives; in a round of a fill of a file system, one more file.
+/// Returns the targets of a stage's load; each round of a file system's fill has one more file.
 pub(crate) fn aims(stage: &StagePlan, turn: LoadId) -> Vec<Aim> {
     let mut aims = stage.aims.clone();
     if let (Task::Fill(fill), Some(round)) = (&stage.task, turn.round)
@@ -89,7 +89,7 @@ pub(crate) fn aims(stage: &StagePlan, turn: LoadId) -> Vec<Aim> {
 }
 
 /// The load of a stage, without targets so far. The seed depends on the repeat and the stage, not on the variant.
-/// Each round of a fill has one of its own, or it would do what the one before it did.
+/// Each round of a fill has a seed of its own, or it would repeat the round before.
 pub(crate) fn load_of(plan: &CellPlan, turn: LoadId) -> Load {
     let planned = &plan.stages[turn.stage];
     let mut spec = planned.driven().cloned().unwrap_or_default();
@@ -110,10 +110,10 @@ pub(crate) fn load_of(plan: &CellPlan, turn: LoadId) -> Load {
     Load { stage: turn.stage, ..Load::new(spec, seed) }
 }
 
-/// The most of a log of I/Os that is kept of a stage, or of one round of a fill, bytes: 1.6 million I/Os.
+/// Largest log of I/Os that is kept for a stage, or for one round of a fill, bytes: 1.6 million I/Os.
 const LOGGED: u64 = 64 << 20;
 
-/// Returns where the log of every I/O goes, where the stage asks for one: into the folder of the cell.
+/// Returns the place of the log of every I/O, in the folder of the cell, if the stage asks for one.
 pub(crate) fn io_log(scene: &CellContext, plan: &CellPlan, turn: LoadId) -> Option<IoLogTarget> {
     plan.stages[turn.stage].driven().filter(|spec| spec.io_log)?;
     let round = turn.round.map_or_else(String::new, |round| format!("-{}", round.number));
@@ -126,7 +126,7 @@ pub(crate) fn io_log(scene: &CellContext, plan: &CellPlan, turn: LoadId) -> Opti
     Some(IoLogTarget::Keeper(IoLogKeeper { name, add: Arc::new(add), most: LOGGED }))
 }
 
-/// Returns why a load was not done within the deadline of its stage, if so.
+/// Returns the message for a load that was not done within the deadline of its stage.
 pub(crate) fn late(stage: &StagePlan, load: &LoadSummary) -> Option<String> {
     let deadline = stage.deadline.filter(|_| load.ended_by == "duration")?;
     let duration = match &stage.task {
@@ -141,10 +141,10 @@ pub(crate) fn late(stage: &StagePlan, load: &LoadSummary) -> Option<String> {
     })
 }
 
-/// Puts what the engine says into the result and before people's eyes.
+/// Puts the engine's reports into the result and shows them to people.
 pub(crate) fn hand_in(scene: &CellContext, plan: &CellPlan, turn: LoadId, said: &Said) {
     let name = &plan.stages[turn.stage].name;
-    // How many rounds a fill takes nobody knows.
+    // Nobody knows how many rounds a fill takes.
     let (past, known) = turn.round.map_or((0, true), |round| (round.past.0, false));
     let progress = |progress: &Progress, operations| Event::Progress {
         cell: plan.index,

@@ -1,5 +1,5 @@
-//! The samplers of a cell, real or in virtual time, seen as one thing: every sample goes into the result, and what figures need of it
-//! is kept.
+//! The samplers of a cell, real or in virtual time, behind one interface: every sample goes into the result, and those that figures need
+//! are kept in memory.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -36,26 +36,26 @@ impl Stream {
 pub(crate) struct CellSamplers {
     samplers: Kind,
     stream: Stream,
-    /// Set where the figures of the stage that runs have ended before the stage itself.
+    /// The end of the current stage's figures, if they ended before the stage itself.
     ended: Option<EndedEarly>,
 }
 
 /// The end of a stage's figures before the stage itself: what its load wrote is still read back.
 pub(crate) struct EndedEarly {
     pub at_ns: u64,
-    /// The steps that brought the stack to rest, which it was then, unless one failed.
+    /// The steps that brought the stack to rest at that time; it is at rest unless one of them failed.
     pub settling: Vec<StepRecord>,
 }
 
 enum Kind {
     /// A thread that reads the machine.
     Threaded(Samplers),
-    /// Read by whoever moves the virtual clock.
+    /// Samplers that are read when the virtual clock moves.
     Ticked(TickedSamplers),
 }
 
 impl Kind {
-    /// Ends them; what is missing.
+    /// Ends them; returns the rows that say what is missing.
     fn stop(self) -> Vec<SampleRow> {
         match self {
             Self::Threaded(samplers) => samplers.stop(),
@@ -79,7 +79,7 @@ impl CellSamplers {
         Self::streaming(stream, scene, plan, executor)
     }
 
-    /// Ends the samplers and starts them anew: names that probes were resolved with have other values now.
+    /// Restarts the samplers, because names that probes were resolved with have other values now.
     pub(crate) fn restart(
         &mut self,
         scene: &CellContext,
@@ -110,7 +110,7 @@ impl CellSamplers {
         Ok(Self { samplers: samplers?, stream, ended: None })
     }
 
-    /// Returns why nothing is read but at marks; `None` where the samplers run.
+    /// Returns the reason if only marks are read; `None` where the samplers run.
     pub(crate) fn trouble(&self) -> Option<String> {
         match &self.samplers {
             Kind::Threaded(samplers) => samplers.trouble(),
@@ -136,7 +136,7 @@ impl CellSamplers {
         rows.into_iter().for_each(|row| self.stream.take(row));
     }
 
-    /// Ends the figures of the stage that runs: its layers are read now and, where the stage ends with `settle`, once they have come to rest.
+    /// Ends the figures of the current stage: its layers are read now and, if the stage ends with `settle`, again when they have come to rest.
     pub(crate) fn end_early(
         &mut self,
         clock: &Clock,
@@ -144,7 +144,7 @@ impl CellSamplers {
         executor: &mut Executor,
     ) {
         self.mark(executor, STAGE_END);
-        // What was read at the end belongs to the stage, what is read at rest comes after it.
+        // The reading at the end belongs to the stage; the reading at rest comes after it.
         let at_ns = clock.now().0;
         let mut settling = Vec::new();
         if let Some(steps) = settle {
@@ -160,7 +160,7 @@ impl CellSamplers {
         self.ended = Some(EndedEarly { at_ns, settling });
     }
 
-    /// Returns where the figures of the stage that has just run ended, when that was before its own end.
+    /// Returns the end of the last stage's figures, if it was before the end of the stage itself.
     pub(crate) fn take_ended(&mut self) -> Option<EndedEarly> {
         self.ended.take()
     }
@@ -170,7 +170,7 @@ impl CellSamplers {
         self.stream.readings().marked().to_vec()
     }
 
-    /// Forgets the ends of rounds that nothing is read from any more, once a round that goes on began at `since_ns`.
+    /// Forgets the ends of rounds that are not needed any more; the current round began at `since_ns`.
     pub(crate) fn forget_rounds(&self, since_ns: u64) {
         self.stream.readings().forget_rounds(since_ns);
     }
@@ -196,7 +196,7 @@ impl CellSamplers {
         }
     }
 
-    /// Ends the samplers; gives what is kept of the samples in order of time, and what is missing of them, in a sentence.
+    /// Ends the samplers; returns the samples that were kept in order of time, and a sentence about missing ones.
     pub(crate) fn stop(self) -> (Vec<SampleRow>, Option<String>) {
         let missing = self.samplers.stop();
         let missed = missing.iter().filter_map(|row| {

@@ -7,20 +7,20 @@ use std::path::{Path, PathBuf};
 use flate2::read::MultiGzDecoder;
 use lzma_rust2::XzReader;
 
-/// No file that is read is larger, bytes.
+/// Largest size of a file that is read, bytes.
 const LARGEST: u64 = 16 << 20;
-/// An archive that unpacks to more is none of a machine, bytes.
+/// Largest unpacked size of an archive that is accepted, bytes.
 const LARGEST_ARCHIVE: u64 = 8 << 30;
 
 /// Files by their paths below the top of the report.
 pub enum Files {
     /// In a directory.
     Directory(PathBuf),
-    /// Out of an archive.
+    /// Texts of an archive's files.
     Packed(BTreeMap<String, String>),
 }
 
-/// Tells whether the paths of a report that begin so are read.
+/// Tells whether the file of a report at `path` is read.
 fn is_wanted(path: &str) -> bool {
     const FOLDERS: [&str; 12] = [
         "proc/",
@@ -43,7 +43,7 @@ impl Files {
     /// Reads an archive, whose files lie in one folder: plain, or packed by gzip or xz.
     ///
     /// # Errors
-    /// When it cannot be read, or is no such archive, or damaged.
+    /// When the file cannot be read, is not such an archive, or is damaged.
     pub fn unpack(path: &Path) -> io::Result<Self> {
         let mut file = sys::input::open(path)?;
         let mut head = [0; 6];

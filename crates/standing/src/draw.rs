@@ -5,7 +5,7 @@ use std::fmt::Write;
 use layers::standing::{Node, StandingStack};
 use units::Bytes;
 
-/// Settings of queues that stand in the block, as far as they are known.
+/// Queue settings that the block to paste shows, where they are known.
 const QUEUE: [&str; 10] = [
     "model",
     "rotational",
@@ -19,7 +19,8 @@ const QUEUE: [&str; 10] = [
     "alignment_offset",
 ];
 
-/// Returns the nodes as lines: what stands on something stands above it, less indented; a node that several stand on comes once.
+/// Returns the nodes as lines: each device comes before those that it stands on, which are indented further. A node that several others stand
+/// on is drawn once.
 pub fn drawing(stack: &StandingStack) -> Vec<String> {
     let (mut lines, mut drawn) = (Vec::new(), Vec::new());
     let carried = |id: &str| stack.nodes.iter().any(|n| n.on.iter().any(|(_, on)| on == id));

@@ -1,5 +1,5 @@
-//! Stacks that machines have: texts about them are gathered from this machine ([`live`]) or from a sosreport ([`sos`]), and made a stack of
-//! nodes by the layers' own parsers ([`stack`]). No block device is opened, and nothing is written; `/dev/mapper/control` is asked for tables,
+//! Stacks that exist on machines: texts about them are gathered from this machine ([`live`]) or from a sosreport ([`sos`]), and the layers' own
+//! parsers turn them into a stack of nodes ([`stack`]). No block device is opened, and nothing is written; `/dev/mapper/control` is asked for tables,
 //! status and statistics.
 #![forbid(unsafe_code)]
 

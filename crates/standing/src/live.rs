@@ -27,7 +27,7 @@ const SECTOR: u64 = 512;
 pub enum LiveError {
     /// The mount around a path is not in the table of mounts.
     #[error(
-        "{0} is there, and what is mounted around it is not listed here (/proc/self/mountinfo), as in a chroot or a container"
+        "{0} exists, but /proc/self/mountinfo does not list the file system that it lies on, as in a chroot or a container"
     )]
     Unlisted(PathBuf),
     /// Nothing has that name.
@@ -46,9 +46,9 @@ pub enum LiveError {
     NoDevice {
         /// The path.
         path: PathBuf,
-        /// The word of the file system.
+        /// The kind of file system, as the kernel names it.
         kind: String,
-        /// What was mounted.
+        /// The source that was mounted.
         source_name: String,
     },
     /// The system refused.
@@ -109,7 +109,7 @@ pub fn gather(top: &Top, limit: Duration) -> Recorded {
     let shared = Arc::new(Mutex::new(Recorded::default()));
     let (done, end) = channel();
     let (own, top) = (Shared(Arc::clone(&shared)), top.clone());
-    // A device that does not answer holds this thread, not its caller.
+    // A device that does not answer blocks this thread, but not the caller.
     std::thread::spawn(move || {
         read_all(&own, &top);
         let _ = done.send(());
@@ -125,7 +125,7 @@ pub fn gather(top: &Top, limit: Duration) -> Recorded {
     read
 }
 
-/// What has been read until now.
+/// The texts that have been read so far.
 struct Shared(Arc<Mutex<Recorded>>);
 
 impl Shared {
@@ -173,7 +173,7 @@ fn read_all(shared: &Shared, top: &Top) {
             let inside = table.iter().rfind(|mount| mount.directory == *below);
             open.extend(inside.map_or_else(|| Some(below.clone()), device_of));
         }
-        // Other volumes of a pool say how much it promises.
+        // The pool's other volumes are read too: their sizes tell how much space it has promised.
         let target = block.text("table").and_then(target).map(|(name, _)| name.to_owned());
         if target.as_deref() == Some("thin-pool") {
             open.extend(names_in(&sysfs(&name).join("holders")));
@@ -186,7 +186,7 @@ fn read_all(shared: &Shared, top: &Top) {
             continue;
         }
         shared.with(|all| all.mounts.push(mount.clone()));
-        // This may wait for a dead disk, so that all else is there before it.
+        // This may wait for a dead disk, so everything else is stored first.
         if let Ok(space) = rustix::fs::statvfs(Path::new(&mount.directory)) {
             mount.space = Some((space.f_blocks * space.f_frsize, space.f_bfree * space.f_frsize));
             shared.with(|all| {
@@ -197,7 +197,7 @@ fn read_all(shared: &Shared, top: &Top) {
     }
 }
 
-/// Names of the devices that stand on one, however many lie between, its partitions among them.
+/// Names of all devices that stand on a device directly or indirectly, including its partitions.
 fn over(name: &str) -> Vec<String> {
     let (mut open, mut found) = (vec![name.to_owned()], Vec::new());
     while let Some(name) = open.pop() {
@@ -256,7 +256,7 @@ pub(crate) fn block(name: &str, dm: Result<&Dm, &io::Error>, table: &[Mount]) ->
 fn attributes<'a>(block: &mut Block, at: &Path, keys: impl Iterator<Item = &'a str>) {
     for key in keys {
         match text(&at.join(key)) {
-            // Not every device has every one.
+            // Not every device has every file.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             read => drop(block.texts.insert(key.to_owned(), read.map_err(|e| reason(&e)))),
         }
@@ -323,7 +323,7 @@ fn device_of(mount: &Mount) -> Option<String> {
         let (major, minor) = number.split_once(':')?;
         name_of(Number { major: major.parse().ok()?, minor: minor.parse().ok()? })
     });
-    // Some file systems have a number of their own, and name their device.
+    // Some file systems (btrfs) have a device number of their own; their device is known by the mount's source.
     numbered.or_else(|| name_of(sys::block::number(Path::new(&mount.source)).ok()??))
 }
 

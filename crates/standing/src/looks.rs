@@ -21,7 +21,7 @@ pub(crate) type Numbers = BTreeMap<String, Option<f64>>;
 /// One look.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Look {
-    /// Its begin, seconds since the first one.
+    /// The time at which it began, seconds since the first look.
     pub at_s: f64,
     /// The devices by the kernel's names, or why one is gone.
     pub devices: BTreeMap<String, Result<DeviceLook, String>>,
@@ -49,7 +49,7 @@ pub(crate) struct ThreadLook {
     pub cpu_s: f64,
 }
 
-/// Looks `count` times at the devices of a stack, in a thread: a device that does not answer holds that, not its caller.
+/// Looks `count` times at the devices of a stack, in a thread of its own: a device that does not answer blocks that thread, not the caller.
 pub(crate) fn looks(
     read: &Recorded,
     stack: &StandingStack,
@@ -153,7 +153,7 @@ impl Looker {
     }
 }
 
-/// The mark of a device that no other one has, as long as the machine is up; of a partition its number.
+/// An identifier of a device that is unique as long as the machine is up; a partition's is its device number.
 fn identity(id: &str) -> Option<String> {
     let at = sysfs(id);
     text(&at.join("diskseq")).or_else(|_| text(&at.join("dev"))).ok()

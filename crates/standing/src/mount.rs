@@ -12,9 +12,9 @@ pub struct Mount {
     pub number: Option<String>,
     /// The directory that it is mounted in.
     pub directory: String,
-    /// The word of the file system.
+    /// The kind of file system, as the kernel names it.
     pub kind: String,
-    /// What was mounted, as it was named.
+    /// The source that was mounted, as the mount command named it.
     pub source: String,
     /// Its options.
     pub options: BTreeMap<String, String>,
@@ -27,7 +27,7 @@ pub fn mounts(table: &str) -> Vec<Mount> {
     table.lines().filter_map(|line| of_mountinfo(line).or_else(|| of_mounts(line))).collect()
 }
 
-/// The mount that a path lies in, links in it resolved: of those above it the nearest, and of several in one directory the last.
+/// The mount that a path without symbolic links lies in: the nearest one above it, and the last where several are mounted in one directory.
 pub fn mount_of<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount> {
     let above = mounts.iter().filter(|mount| path.starts_with(&mount.directory));
     above.max_by_key(|mount| mount.directory.len())

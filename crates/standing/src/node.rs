@@ -10,7 +10,7 @@ use crate::recorded::{Block, Recorded};
 
 /// Bytes of a sector, as the kernel counts sizes.
 const SECTOR: u64 = 512;
-/// Files of sysfs about any block device that say how it takes I/O; those below `queue` lose that word.
+/// Files of sysfs about any block device that say how it takes I/O; the settings made of them are named without `queue/`.
 pub const ATTRIBUTES: [&str; 19] = [
     "queue/rotational",
     "queue/scheduler",
@@ -33,36 +33,36 @@ pub const ATTRIBUTES: [&str; 19] = [
     "loop/backing_file",
 ];
 
-/// The form of a layer that a mark is of.
+/// The layer, and its form on existing machines, whose mark `is` accepts.
 fn form(is: impl Fn(&Recognised) -> bool) -> Option<(&'static Kind, &'static Standing)> {
     let forms =
         layers::kinds().iter().flat_map(|kind| kind.standing.iter().map(move |s| (kind, s)));
     forms.into_iter().find(|(_, form)| is(&form.is))
 }
 
-/// The form of a layer that a target of the device mapper is.
+/// The layer, and its form, that a target of the device mapper belongs to.
 pub fn form_of_target(target: &str) -> Option<(&'static Kind, &'static Standing)> {
     form(|is| matches!(is, Recognised::Target(own) if *own == target))
 }
 
-/// The form of a layer that a device of the kernel is, by its name.
+/// The layer, and its form, that a device of the kernel belongs to, by the device's name.
 pub fn form_of_device(name: &str) -> Option<(&'static Kind, &'static Standing)> {
     form(|is| matches!(is, Recognised::Device(own) if name.starts_with(own)))
 }
 
-/// The words of a table line after its target, and the target.
+/// The target of a table line, and the words after it.
 pub fn target(line: &str) -> Option<(&str, Vec<&str>)> {
     let mut words = line.split_whitespace();
     let (_, _, target) = (words.next()?, words.next()?, words.next()?);
     Some((target, words.collect()))
 }
 
-/// A table line without the key that may stand in it.
+/// A table line with zeros in place of the encryption key that it may hold.
 pub fn without_secret(line: &str) -> String {
     let Some((name, words)) = target(line) else { return line.to_owned() };
     let secret = form_of_target(name).and_then(|(_, form)| form.secret);
     let Some(key) = secret.and_then(|place| words.get(place)) else { return line.to_owned() };
-    // The length says how strong it is; that of a key that the kernel keeps stands before its name.
+    // The length stays, since it tells how strong the key is. A reference to a key in the kernel's keyring (`:size:type:name`) is no secret.
     let hidden = if key.starts_with(':') { (*key).to_owned() } else { "0".repeat(key.len()) };
     line.replacen(key, &hidden, 1)
 }
@@ -135,7 +135,7 @@ fn fill(node: &mut Node, block: &Block, form: Option<&Standing>) -> Vec<String> 
         .collect()
 }
 
-/// What a device stands on, each by the name of the input.
+/// The devices that a device stands on, each with the name of its input.
 fn inputs(block: &Block, form: Option<&Standing>, all: &Recorded) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     let mut add = |input: &str, id: String| {

@@ -12,7 +12,7 @@ use crate::looks::{DeviceLook, Look, looks};
 use crate::owners::{owner_of, owners};
 use crate::recorded::Recorded;
 
-/// The counters of a block device: the name in the parser of `/proc/diskstats`, that of the metric, its unit, the factor to that, and what it is.
+/// The counters of a block device: the name in the parser of `/proc/diskstats`, the metric's name, its unit, the factor to that unit, its help.
 const OF_DEVICES: [(&str, &str, &str, f64, &str); 15] = [
     ("reads", "reads", "", 1.0, "Reads that ended."),
     ("reads_merged", "merged_reads", "", 1.0, "Reads that were joined with others."),
@@ -23,7 +23,7 @@ const OF_DEVICES: [(&str, &str, &str, f64, &str); 15] = [
     ("written_bytes", "written_bytes", "bytes", 1.0, "Bytes that were written."),
     ("write_ms", "write_seconds", "seconds", 1e-3, "Time of all writes together."),
     ("busy_ms", "busy_seconds", "seconds", 1e-3, "Time with any I/O under way."),
-    ("weighted_ms", "in_flight_seconds", "seconds", 1e-3, "Time times I/Os under way."),
+    ("weighted_ms", "in_flight_seconds", "seconds", 1e-3, "Time summed over the I/Os under way."),
     ("discards", "discards", "", 1.0, "Discards that ended."),
     ("discarded_bytes", "discarded_bytes", "bytes", 1.0, "Bytes that were discarded."),
     ("discard_ms", "discard_seconds", "seconds", 1e-3, "Time of all discards together."),
@@ -34,11 +34,11 @@ const OF_DEVICES: [(&str, &str, &str, f64, &str); 15] = [
 /// The type of a family of metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MetricType {
-    /// It only grows, until it begins anew.
+    /// A number that only grows, until it is reset.
     Counter,
     /// A level.
     Gauge,
-    /// Nobody says which.
+    /// A number whose source does not say which of the two it is.
     Unknown,
 }
 
@@ -77,7 +77,7 @@ pub fn families(read: &Recorded, stack: &StandingStack, limit: Duration) -> Fami
     all
 }
 
-/// Returns families as the text that OpenMetrics is.
+/// Returns families in the text format of OpenMetrics.
 pub fn exposition(families: &Families) -> String {
     let mut text = String::new();
     for (name, family) in families {
@@ -100,7 +100,7 @@ pub fn exposition(families: &Families) -> String {
     text + "# EOF\n"
 }
 
-/// A text in which nothing ends a line or a label.
+/// The text with those characters escaped that would end a line or a label.
 fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('\n', "\\n").replace('"', "\\\"")
 }
@@ -122,7 +122,7 @@ fn add(
         help: help.to_owned(),
         values: Vec::new(),
     });
-    // Two of one name and one set of labels would be none.
+    // A second value with the same name and labels would make the whole text invalid.
     if family.kind == kind && !family.values.iter().any(|(known, _)| *known == labels) {
         family.values.push((labels, value));
     }
@@ -142,7 +142,7 @@ fn of_device(all: &mut Families, node: &Node, device: &DeviceLook) {
     }
 }
 
-/// Milliseconds as seconds without the dust of a product.
+/// The value in the metric's unit; dividing by a whole number avoids the rounding error of a product with 0.001.
 fn scaled(value: f64, factor: f64) -> f64 {
     if factor == 1.0 { value } else { value / (1.0 / factor).round() }
 }
@@ -207,7 +207,7 @@ fn snake(name: &str) -> String {
     made.trim_end_matches('_').to_owned()
 }
 
-/// CPU time of the threads that are one node's alone; a worker serves many.
+/// Adds the CPU time of threads that work for one node alone; a kworker serves many and is left out.
 fn of_threads(all: &mut Families, read: &Recorded, stack: &StandingStack, look: &Look) {
     let owners = owners(read, stack);
     let mut times: BTreeMap<(String, String), f64> = BTreeMap::new();

@@ -22,7 +22,7 @@ pub struct Block {
     pub bytes: Option<u64>,
     /// The kernel's names of the devices that it is made of, or the directory of the file system that its file lies on.
     pub below: Vec<String>,
-    /// What was read of it, by the name of the text (`table`, `queue/rotational`).
+    /// The texts that were read about it, by name (`table`, `queue/rotational`).
     pub texts: BTreeMap<String, Text>,
 }
 
@@ -55,6 +55,6 @@ pub enum Top {
     Device(String),
     /// The file system that is mounted in this directory: what it stands on.
     Mount(String),
-    /// All that there is.
+    /// The whole machine.
     All,
 }

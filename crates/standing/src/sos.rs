@@ -19,7 +19,7 @@ pub enum SosError {
     /// There is nothing of a sosreport in it.
     #[error("{0} is no sosreport: it holds no sos_commands with what lsblk or dmsetup said")]
     NotOne(PathBuf),
-    /// The archive ends early, or is none.
+    /// The file is no archive, or ends early.
     #[error("{path} is no whole archive: {why}")]
     Damaged {
         /// The archive.
@@ -45,7 +45,7 @@ pub fn is_report(directory: &Path) -> bool {
 /// Reads a sosreport, a directory or an archive (tar, packed by gzip or xz).
 ///
 /// # Errors
-/// When it cannot be read, or is none.
+/// When it cannot be read, or is no sosreport.
 pub fn read(path: &Path) -> Result<Recorded, SosError> {
     let files = if path.is_dir() {
         Files::Directory(path.to_owned())
@@ -67,14 +67,14 @@ struct Report {
 }
 
 impl Report {
-    /// What a command had printed, by the beginning of the name that sos gives its file.
+    /// The text that a command had printed, by the beginning of the name that sos gives its file.
     fn command(&self, folder: &str, begin: &str) -> Option<String> {
         let folder = format!("sos_commands/{folder}");
         let name = self.files.names(&folder).into_iter().find(|name| name.starts_with(begin))?;
         self.files.text(&format!("{folder}/{name}"))
     }
 
-    /// The same by the whole name.
+    /// The text that a command had printed, by the whole name of its file.
     fn exactly(&self, path: &str) -> Option<String> {
         self.files.text(&format!("sos_commands/{path}"))
     }
@@ -107,7 +107,7 @@ impl Report {
         all
     }
 
-    /// Every device that is told of, once, and what lsblk says that it stands on.
+    /// Returns every device that the report mentions, once, with the devices that it stands on according to lsblk.
     fn blocks(&self, mapped: &BTreeMap<String, String>, lines: &[Line]) -> Vec<Block> {
         let partitions = self.files.text("proc/partitions").unwrap_or_default();
         let mut found: Vec<Block> = Vec::new();
@@ -160,7 +160,7 @@ impl Report {
         found
     }
 
-    /// Gives a device what was told of it.
+    /// Gives a device the texts that the report holds about it.
     fn texts(&self, block: &mut Block, tables: &str, status: &str, lines: &[Line]) {
         for key in ATTRIBUTES {
             let text = self.files.text(&format!("sys/block/{}/{key}", block.name));
@@ -211,7 +211,7 @@ impl Report {
         }
     }
 
-    /// What a tool had printed of one device: its line, or the lines that are indented below its name.
+    /// The text that a tool had printed about one device: its line, or the lines that are indented below its name.
     fn printed_of(&self, tool: &str, mapped: &str) -> Option<String> {
         let mut found = String::new();
         for name in self.files.names("sos_commands/vdo").into_iter().filter(|n| n.starts_with(tool))
@@ -254,7 +254,7 @@ impl Report {
         }
     }
 
-    /// The report in words: of which machine.
+    /// The report in words: its machine and its path.
     fn name(&self, path: &Path) -> String {
         let host = self.files.text("hostname").or_else(|| self.command("host", "hostname"));
         let host =

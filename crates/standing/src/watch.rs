@@ -14,11 +14,11 @@ use crate::looks::{DeviceLook, Look, Numbers, ThreadLook, looks};
 use crate::owners::{Owner, owner_of, owners};
 use crate::recorded::{Recorded, Top};
 
-/// No more intervals are kept.
+/// Largest number of intervals that are kept.
 const MOST: u32 = 600;
-/// The least time between two looks.
+/// The shortest time between two looks.
 const LEAST: Duration = Duration::from_secs(1);
-/// A look that is later than this is not waited for.
+/// The longest time that a look may be late; after that the watch ends.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The course of a watch.
@@ -54,11 +54,11 @@ pub struct Watching {
     pub at_s: f64,
     /// The part of the time that is over, 0 to 1.
     pub fraction: f64,
-    /// Work of the device that was asked about since the look before.
+    /// Growth of the counters of the device that was asked about, since the look before.
     pub io: Option<IoGrowth>,
 }
 
-/// Watches the devices of a stack for `length`, and gives its nodes what was seen. `on` is told after each look; `stop` ends it early.
+/// Watches the devices of a stack for `length`, and gives its nodes what was seen. `on` is called after each look; `stop` ends the watch early.
 pub fn watch(
     (read, top): (&Recorded, &Top),
     stack: &mut StandingStack,
@@ -121,7 +121,7 @@ struct Seen {
     uses: BTreeMap<(String, String), Use>,
 }
 
-/// One device until now.
+/// The course of one device so far.
 #[derive(Default)]
 struct Course {
     first: DeviceLook,
@@ -130,7 +130,7 @@ struct Course {
     gone: Option<(f64, String)>,
 }
 
-/// One thread until now.
+/// The CPU use of one thread so far.
 #[derive(Default)]
 struct Use {
     name: String,
@@ -156,16 +156,16 @@ impl Seen {
             }
         }
         let seconds = look.at_s - self.at_s;
-        // At the first look there is nothing to hold the times against.
+        // At the first look there are no earlier times to compare with.
         if !self.threads.is_empty() && seconds > 0.0 {
             look.threads.iter().for_each(|(id, thread)| self.use_of(id, thread, seconds));
         }
         (self.at_s, self.threads) = (look.at_s, look.threads);
     }
 
-    /// Adds what a thread took since the last look to that of its node.
+    /// Adds the CPU time that a thread took since the last look to the time of its node.
     fn use_of(&mut self, id: &str, thread: &ThreadLook, seconds: f64) {
-        // One that began meanwhile took all of its time since.
+        // A thread that began after the last look has used all of its CPU time since then.
         let before = self.threads.get(id).map_or(0.0, |before| before.cpu_s);
         let took = thread.cpu_s - before;
         let owner = owner_of(&self.owners, &thread.name).filter(|_| took > 0.0);
@@ -245,7 +245,7 @@ fn growth(first: &DeviceLook, last: &DeviceLook) -> IoGrowth {
     IoGrowth { from_s: first.at_s, to_s: last.at_s, grown: grown.collect() }
 }
 
-/// Growth of a counter; `None` where it began anew.
+/// Growth of a counter; `None` where it was reset.
 fn grew(before: Option<f64>, after: Option<f64>) -> Option<f64> {
     Some(after? - before?).filter(|grew| *grew >= 0.0)
 }

@@ -6,17 +6,17 @@ use crate::evidence::fisher;
 use crate::quantile::Sorted;
 use crate::verdict::Claim;
 
-/// Runs stand apart where they are farther from the others than these spread over, so many times.
+/// Runs stand apart where the gap to the others is more than this many times the range of the others.
 const FAR: f64 = 2.0;
-/// As many apart on both sides, or so likely by chance that one side has so many more of them: that is how both are.
+/// Highest p-value (Fisher's exact test) at which runs apart count as more frequent on one side; above it, both sides are taken to have them.
 const BY_CHANCE: f64 = 0.12;
 
-/// Runs of one side or the other that stand apart from all others, on the side that is bad, and speak against a claim.
+/// Outliers: runs of either side that stand apart from all others in a bad direction, and contradict a claim.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Apart {
-    /// Those of the base, by their place among the pairs.
+    /// Indices (into the pairs) of the base's runs that stand apart.
     pub base: Vec<usize>,
-    /// Those of the new side.
+    /// The same for the new side.
     pub new: Vec<usize>,
 }
 
@@ -26,8 +26,8 @@ impl Apart {
         self.base.is_empty() && self.new.is_empty()
     }
 
-    /// Those that speak against `claim` about pairs of base and new: `same` says that neither side has runs that went badly, a difference
-    /// that the better side has none. Where neither direction is good either is bad, and speaks against `same` alone.
+    /// Returns the runs that contradict `claim`: `same` claims that neither side has runs that went badly, a difference that the better side
+    /// has none. Where neither direction is good, runs apart in either direction are bad, and contradict only `same`.
     pub(crate) fn against(
         claim: Claim,
         better: Better,
@@ -36,7 +36,7 @@ impl Apart {
     ) -> Self {
         let mut all = Self::default();
         for (sign, found) in Self::bad(better, pairs, zone) {
-            // Of which side it is said that it is no worse.
+            // The sides that the claim says are no worse.
             let (base, new) = match (claim, better) {
                 (Claim::Within, _) => (true, true),
                 (_, Better::Neither) => (false, false),
@@ -55,12 +55,12 @@ impl Apart {
         all
     }
 
-    /// Tells whether any run of either side stands apart on a side that is bad.
+    /// Tells whether any run, of base or new, stands apart in a bad direction.
     pub(crate) fn any(better: Better, pairs: &[(f64, f64)], zone: (f64, f64)) -> bool {
         Self::bad(better, pairs, zone).any(|(_, found)| !found.is_empty())
     }
 
-    /// Those that stand apart on each side that is bad: 1 above, -1 below.
+    /// Returns the runs that stand apart in each bad direction: 1 is above, -1 below.
     fn bad(
         better: Better,
         pairs: &[(f64, f64)],
@@ -77,7 +77,8 @@ impl Apart {
         })
     }
 
-    /// Those that lie far above all others, each side beside its own median: less than half of either. By less than `least` does not matter.
+    /// Returns the runs that lie far above all others, measured from the median of their side: fewer than half of each side. Gaps up to `least`
+    /// do not count.
     fn above(pairs: &[(f64, f64)], least: f64) -> Self {
         let (base, new): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
         let middle = |side: &[f64]| Sorted::from(side).median().unwrap_or_default();
@@ -107,7 +108,7 @@ impl Apart {
     }
 }
 
-/// Tells whether one side has runs apart and the other none, or so many more that it is hardly chance (Fisher 1934).
+/// Tells whether this side has runs apart and the other none, or so many more than the other that it is hardly chance (Fisher 1934).
 fn one_sided(own: usize, other: usize, runs: usize) -> bool {
     own > 0 && (other == 0 || fisher(own, other, runs) <= BY_CHANCE)
 }

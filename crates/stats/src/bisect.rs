@@ -1,10 +1,10 @@
 //! Bisection of a list that becomes worse somewhere: which candidate is to be measured next, and what the measurements say.
 //!
-//! A machine is another one an hour later, so nothing is held against a figure from before: each step measures the good end *beside* the
-//! candidate, and compares them in pairs. The logarithms of the ratios are held against one border, half of what the two ends lie apart, at
-//! the looks of a run that takes as many repeats as are needed ([`LOOKS`]): a step says `good` or `bad` where Student's interval that leaves
-//! out the look's part of the error lies wholly on one side. All looks together err in 5 % of steps where the candidate lies on the border
-//! itself, and far more seldom elsewhere.
+//! A machine behaves differently an hour later, so nothing is compared with an earlier figure: each step measures the good end *beside* the
+//! candidate, and compares them in pairs. The logarithms of the ratios are compared with a border halfway between the two ends. A step takes
+//! as many repeats as it needs and is judged at fixed numbers of them ([`LOOKS`]): it says `good` or `bad` where Student's interval, at the
+//! look's part of the error, lies wholly on one side of the border. All looks together err in 5 % of steps for a candidate exactly on the
+//! border, and far more seldom elsewhere.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ use crate::spread::mean;
 use crate::student::critical;
 use crate::verdict::LEAST_REPEATS;
 
-/// What is measured beside the good end.
+/// The thing that is measured beside the good end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Beside {
@@ -28,10 +28,10 @@ pub enum Beside {
     Candidate(usize),
 }
 
-/// Values of one repeat: of the good end, and of what was measured beside it; `None` where either has none.
+/// The values of one repeat, of the good end and of what was measured beside it; `None` where either has none.
 pub type Pair = Option<(f64, f64)>;
 
-/// A measurement as far as it went.
+/// The measurements made so far beside the good end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Step {
     /// What was measured beside the good end.
@@ -40,32 +40,32 @@ pub struct Step {
     pub pairs: Vec<Pair>,
 }
 
-/// What a step says.
+/// The outcome of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
     /// More pairs are needed.
     Open,
-    /// As the good end is; of the good end beside itself: nothing differs that should not.
+    /// The candidate is like the good end; for the good end beside itself: no difference, as it should be.
     Good,
-    /// As the bad end is; of the good end beside itself: it differs where nothing should.
+    /// The candidate is like the bad end; for the good end beside itself: a difference where there should be none.
     Bad,
-    /// No number of pairs that was allowed decides; a candidate is passed over then.
+    /// Undecided even with the most pairs allowed; such a candidate is skipped.
     Unclear,
-    /// The bad end is as the good end, or differs by less than matters.
+    /// The bad end does not differ from the good end by enough to matter.
     Alike,
     /// The bad end is the better one.
     Reversed,
 }
 
-/// A step as it is read.
+/// The evaluation of a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reading {
-    /// What it says.
+    /// The decision.
     pub word: Decision,
     /// The candidate's value over the good end's, the mean of logarithms; `None` without a pair.
     pub ratio: Option<f64>,
-    /// The interval of the ratio that leaves out a look's part of the error, 1.35 %; `None` below two pairs.
+    /// The confidence interval of the ratio at one look's error of 1.35 %; `None` below two pairs.
     pub interval: Option<(f64, f64)>,
     /// Repeats that have both values.
     pub pairs: usize,
@@ -73,10 +73,10 @@ pub struct Reading {
     pub after: Option<u32>,
 }
 
-/// How steps are judged.
+/// The rules by which steps are judged.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Rules {
-    /// Which direction of the figure is good; of neither, the direction in which the bad end lies is the bad one.
+    /// The direction in which the figure is good; where it is `Neither`, the direction in which the bad end lies is bad.
     pub better: Better,
     /// The share by which the ends must differ at least.
     pub threshold: f64,
@@ -87,58 +87,58 @@ pub struct Rules {
 /// The outcome of a bisection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// The first candidate that is bad; of a hunt for the mend the first that is good again.
+    /// The first candidate that is bad; in a search for a fix, the first that is good again.
     Named(usize),
-    /// One of these is: those between could not be decided.
+    /// It is one of these: the candidates between them could not be decided.
     OneOf(Range<usize>),
     /// The ends do not differ by what matters.
     Alike,
-    /// The ends lie too near for how far their pairs spread.
+    /// The ends are too close together, given the spread of their pairs.
     Overlap,
     /// The bad end is the better one.
     Reversed,
-    /// The good end beside itself differs, or spreads so far that nobody can tell.
+    /// The good end differs from itself, or spreads too much to tell.
     Unsteady,
     /// No repeat of this measurement has both values, above zero.
     NoValues(Beside),
 }
 
-/// What is to be done now.
+/// The next thing to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Next {
-    /// So many more pairs.
+    /// More pairs have to be measured.
     Measure {
-        /// What is measured beside the good end.
+        /// The thing that is measured beside the good end.
         beside: Beside,
-        /// How many repeats, until the next look.
+        /// Number of repeats up to the next look.
         pairs: u32,
     },
     /// It has ended.
     Ended(Outcome),
 }
 
-/// A bisection: the rules, and all that was measured so far. It is a value that can be stored and gone on with.
+/// A bisection: the rules, and all that was measured so far. It can be stored and continued later.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bisection {
     /// The candidates, both ends among them: the good end is at 0, the bad one at the last place. At least two.
     pub candidates: usize,
-    /// Tells whether the mend is hunted: the list goes from bad to good then, and the good neighbour is what is named.
+    /// Tells whether a fix is searched for: the list then goes from bad to good, and the candidate that is named is the good one of the last pair.
     pub fixed: bool,
-    /// How steps are judged.
+    /// The rules by which steps are judged.
     pub rules: Rules,
-    /// What was measured, in order.
+    /// The measurements, in order.
     pub steps: Vec<Step>,
 }
 
 impl Rules {
-    /// After how many pairs a step is looked at.
+    /// Returns the numbers of pairs after which a step is evaluated.
     fn looks(&self) -> impl Iterator<Item = u32> {
         let most = self.most.max(LEAST_REPEATS as u32);
         LOOKS.into_iter().filter(move |look| *look < most).chain([most])
     }
 
-    /// Reads a step of a candidate: bad where it is worse than the good end by more than `border`, a positive difference of logarithms.
-    /// Where neither direction is good a difference either way is bad.
+    /// Evaluates a step of a candidate: bad where it is worse than the good end by more than `border`, a positive difference of logarithms.
+    /// Where neither direction is good, a difference in either direction is bad.
     pub fn read(&self, pairs: &[Pair], border: f64) -> Reading {
         let side = Side::of(self.better);
         self.at_looks(pairs, |low, high| match side {
@@ -150,13 +150,13 @@ impl Rules {
         })
     }
 
-    /// Goes through the looks that are due, and says what the first one says that decides.
+    /// Goes through the looks that are due, and returns the decision of the first look that makes one.
     fn at_looks(&self, pairs: &[Pair], decide: impl Fn(f64, f64) -> Option<Decision>) -> Reading {
         let mut reading = reading(&logarithms(pairs));
         for look in self.looks().take_while(|look| *look as usize <= pairs.len()) {
             let so_far = logarithms(pairs.get(..look as usize).unwrap_or(pairs));
             if so_far.is_empty() {
-                // A candidate that cannot run has no values later either.
+                // No value so far: a candidate that cannot run will not have values later either.
                 reading.word = Decision::Unclear;
                 break;
             }
@@ -172,7 +172,7 @@ impl Rules {
         reading
     }
 
-    /// Pairs that are missing until the next look.
+    /// Returns how many pairs are missing until the next look.
     pub fn missing(&self, there: usize) -> u32 {
         let next = self.looks().find(|look| *look as usize > there);
         next.map_or(0, |look| look - there as u32)
@@ -196,7 +196,7 @@ impl Side {
         }
     }
 
-    /// The bounds as how much worse the candidate is.
+    /// Returns the bounds with the sign turned so that a positive value means the candidate is worse.
     fn worse(self, low: f64, high: f64) -> (f64, f64) {
         if self == Self::Down { (-high, -low) } else { (low, high) }
     }
@@ -222,13 +222,13 @@ fn within(low: f64, high: f64, border: f64) -> Option<Decision> {
     }
 }
 
-/// The logarithms of new over base of the pairs that have one.
+/// Returns ln(new / base) of each pair for which it is finite.
 fn logarithms(pairs: &[Pair]) -> Vec<f64> {
     let ratio = |(base, new): &(f64, f64)| (new / base).ln();
     pairs.iter().flatten().map(ratio).filter(|log| log.is_finite()).collect()
 }
 
-/// Student's interval of the mean that leaves out a look's part of the error; `None` below two values.
+/// Student's confidence interval of the mean at one look's error; `None` below two values.
 fn bounds(logs: &[f64]) -> Option<(f64, f64)> {
     let (n, centre) = (logs.len(), mean(logs));
     if n < 2 {
@@ -250,7 +250,7 @@ fn reading(logs: &[f64]) -> Reading {
 }
 
 impl Bisection {
-    /// Begins one of so many candidates, both ends among them.
+    /// Creates a bisection of this many candidates, both ends included.
     pub fn new(candidates: usize, fixed: bool, rules: Rules) -> Self {
         Self { candidates, fixed, rules, steps: Vec::new() }
     }
@@ -268,7 +268,7 @@ impl Bisection {
         step.map_or(&[], |step| &step.pairs)
     }
 
-    /// Reads the step of `beside` as far as it went.
+    /// Evaluates what was measured so far with `beside`.
     pub fn read(&self, beside: Beside) -> Reading {
         let pairs = self.pairs(beside);
         match (beside, self.border()) {
@@ -295,7 +295,7 @@ impl Bisection {
         }
     }
 
-    /// Ends differ where the bad one is worse by more than the threshold, and lies surely beyond the border itself.
+    /// Evaluates the two ends: they differ where the whole interval lies beyond the threshold, and beyond the border halfway between them.
     fn read_ends(&self) -> Reading {
         let (side, zone) = (self.side(), self.rules.threshold.max(0.0).ln_1p());
         self.rules.at_looks(self.pairs(Beside::BadEnd), |low, high| {
@@ -313,8 +313,8 @@ impl Bisection {
         })
     }
 
-    /// The border between good and bad: half of what the ends lie apart, a positive difference of logarithms; `None` until the ends are known
-    /// to differ.
+    /// The border between good and bad: half of the distance between the ends, a positive difference of logarithms; `None` until the ends are
+    /// known to differ.
     pub fn border(&self) -> Option<f64> {
         let ends = self.read_ends();
         let decided = ends.after.filter(|_| ends.word == Decision::Bad)?;
@@ -323,7 +323,7 @@ impl Bisection {
         Some(mean(&logs).abs() / 2.0)
     }
 
-    /// Says what is to be measured now, or how it ended.
+    /// Returns the next measurement, or the outcome.
     pub fn next(&self) -> Next {
         for beside in [Beside::BadEnd, Beside::Itself] {
             let pairs = self.pairs(beside);
@@ -370,7 +370,7 @@ impl Bisection {
         between
     }
 
-    /// The most steps that can follow, the one that goes on among them.
+    /// The most steps that can still be needed, including the current one.
     pub fn steps_left(&self) -> u32 {
         let between = self.between();
         (between.end - between.start).next_power_of_two().trailing_zeros()

@@ -1,4 +1,4 @@
-//! Resampled medians: what the median could as well have been.
+//! Resampled medians: values that the median could as well have had.
 
 use units::{Seed, SplitMix64};
 
@@ -10,16 +10,16 @@ pub(crate) const RESAMPLES: usize = 10_000;
 /// From this many values on the resamples are smoothed.
 ///
 /// The median of a resample can only be one of the observed values, or between two of them. With
-/// seven values the plain interval therefore leaves the outermost ones out and covers 88 % in
-/// place of 95 %; noise of the size of the standard error (Hesterberg 2015, section 4.1.2) mends that.
-/// Up to five values the plain interval is the whole range of the sample, which no interval
-/// within the sample exceeds.
+/// seven values the plain interval therefore leaves the outermost ones out and covers 88 %
+/// instead of 95 %; noise of the size of the standard error (Hesterberg 2015, section 4.1.2) corrects that.
+/// Up to five values the plain interval is already the whole range of the sample, the widest
+/// interval there can be within it.
 const SMOOTHED_FROM: usize = 6;
 
 /// The medians of resamples of an ascending sample that is not empty, seeded by the sample itself.
 ///
-/// `part` keeps two streams apart that are drawn from equal samples. Smoothed medians are held
-/// within the range of the sample: a figure beyond all that was measured is not claimed.
+/// Different values of `part` give equal samples different random streams. Smoothed medians are clamped
+/// to the range of the sample, so that no bound lies beyond all measured values.
 pub(crate) fn medians(sorted: &Sorted, part: &str) -> Vec<f64> {
     draw_medians(sorted, part, RESAMPLES)
 }
@@ -51,7 +51,7 @@ pub(crate) fn bounds(resampled: Vec<f64>) -> Option<(f64, f64)> {
 
 /// A seed from the values: equal for equal samples, whatever their order.
 fn seed(sorted: &[f64]) -> Seed {
-    // Adding zero makes the two zeros one.
+    // Adding zero turns -0.0 into 0.0.
     sorted.iter().fold(Seed(sorted.len() as u64), |seed, v| {
         Seed(Seed(seed.0 ^ (v + 0.0).to_bits()).generator().next_u64())
     })

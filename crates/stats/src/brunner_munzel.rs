@@ -1,4 +1,4 @@
-//! The studentised rank statistic of Brunner and Munzel (2000): unlike that of Mann and Whitney it does not take the two sides to spread alike.
+//! The studentised rank statistic of Brunner and Munzel (2000): unlike that of Mann and Whitney it does not assume that both sides spread equally.
 
 use std::sync::OnceLock;
 
@@ -6,32 +6,32 @@ use units::Seed;
 
 use crate::student;
 
-/// With fewer runs a side it is no better than Mann and Whitney's, whose distribution is exact.
+/// Fewest runs per side for this test: below, Mann and Whitney's is as good, and its distribution is exact.
 pub(crate) const LEAST: usize = 8;
-/// With more values on a side Student's t takes over.
+/// Most values per side for which deals are enumerated or drawn; above, Student's t is used.
 pub(crate) const DRAWN_UP_TO: usize = 50;
-/// Deals that are drawn where there are too many to count.
+/// Number of deals that are drawn where there are too many to enumerate.
 const DEALS: u32 = 100_000;
 
-/// The statistics of all deals of two sides of the same number, or of many, ascending: of untied values they are the same whatever the values are.
+/// By the number of values per side: the statistics of all deals (or many drawn ones), ascending. Without ties they do not depend on the values.
 static OF_EQUAL: [OnceLock<Vec<f64>>; DRAWN_UP_TO + 1] =
     [const { OnceLock::new() }; DRAWN_UP_TO + 1];
 
-/// The order of both sides: per value of either side how many of the other side lie on the far side of it, as sums.
+/// The order of both sides, as sums over the numbers of values of the other side that each value wins against (new) or loses to (base).
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Placements {
-    /// Pairs in which the new value is the greater.
+    /// Number of pairs in which the new value is the greater.
     pub above: usize,
-    /// Squares of the numbers of such pairs of each base value, summed.
+    /// Sum over the base values of the square of the number of such pairs that each is in.
     pub of_base: usize,
-    /// The same of each new value.
+    /// The same sum over the new values.
     pub of_new: usize,
 }
 
 impl Placements {
-    /// The distance above one half of the share of pairs in which the new one of `n` values is greater, in standard errors.
+    /// The share of pairs in which the new value is greater, less one half, in standard errors; `n` values per side.
     pub(crate) fn statistic(&self, n: usize) -> f64 {
-        // Of whole numbers, so that the sides turned round have the same with the other sign.
+        // In integers, so that swapping the sides gives exactly the negated statistic.
         let squares = |of: usize| (n * of - self.above * self.above) as f64;
         let runs = n as f64;
         let error = (squares(self.of_base) + squares(self.of_new)) / (runs.powi(4) * (runs - 1.0));
@@ -40,9 +40,9 @@ impl Placements {
     }
 }
 
-/// The chance of a statistic of `t` or more where the two sides of `n` values are alike, by all ways to deal them out (Neubert and Brunner 2007).
+/// The chance of a statistic of at least `t` where two sides of `n` values do not differ, from all ways to deal them out (Neubert and Brunner 2007).
 pub(crate) fn upper_tail(t: f64, n: usize) -> f64 {
-    // The rarest deal is one of so many: neither those that happen to be drawn nor a curve through them make it rarer.
+    // Nothing is rarer than the rarest deal, whatever the drawn deals or Student's t say.
     tail(t, n).max(rarest(n))
 }
 
@@ -55,7 +55,7 @@ fn tail(t: f64, n: usize) -> f64 {
     let Some(known) = OF_EQUAL.get(n) else { return student::upper_tail(t, n - 1) };
     let all = known.get_or_init(|| deals(n));
     let below = all.partition_point(|one| *one < t);
-    // The deal that was found is one of those that were drawn.
+    // The observed deal counts as one of the drawn ones.
     let found = usize::from(n > LEAST);
     (all.len() - below + found) as f64 / (all.len() + found) as f64
 }
@@ -78,7 +78,7 @@ fn deals(n: usize) -> Vec<f64> {
             for last in (1..ranks.len()).rev() {
                 ranks.swap(last, rng.below(last as u64 + 1) as usize);
             }
-            // The same deal with the sides turned round is as likely.
+            // The same deal with the sides swapped is as likely.
             let t = dealt(&ranks).statistic(n);
             all.extend([t, -t]);
         }
@@ -87,7 +87,7 @@ fn deals(n: usize) -> Vec<f64> {
     all
 }
 
-/// The placements of ranks, of which these are the base's.
+/// The placements of ascending ranks; `base` tells which of them belong to the base.
 fn dealt(base: &[bool]) -> Placements {
     let mut placements = Placements::default();
     let (mut seen, mut passed) = (0, 0);

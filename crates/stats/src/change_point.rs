@@ -6,30 +6,30 @@ use crate::quantile::{Sorted, median};
 use crate::spread::mean;
 use crate::student;
 
-/// Fewer values say too little of where a series changes.
+/// Fewest values of a series: fewer say too little about where it changes.
 pub const LEAST_VALUES: usize = 40;
-/// A change of less does not count, as a share of the level before.
+/// Smallest change that counts, as a share of the level before.
 pub const LEAST_CHANGE: f64 = 0.1;
 
-/// A step is believed from so many standard errors on: the greatest of all places is looked for, so that two would not do.
+/// A step counts only above this many standard errors: it is the best of all places, so that two would be reached by chance.
 const STANDARD_ERRORS: f64 = 5.0;
 /// On either side of a step there is at least this share of the values.
 const EITHER_SIDE: f64 = 0.1;
-/// A step that was found is told where it is, as long as there are more values than these on either side: fewer are outliers.
+/// A step found at the edge of the searched range may turn out to lie nearer the end, down to this many values from it: fewer are outliers.
 const NEAREST: usize = 4;
-/// The likelihood ratio of a place of a step that 95 % of samples stay below (Hansen 2000, table I): -2 ln(1 - √0.95).
+/// The 95 % quantile of the likelihood ratio statistic of a step's true place (Hansen 2000, table I): -2 ln(1 - √0.95).
 const LIKELIHOOD_RATIO: f64 = 7.35;
-/// A value of less than this share of the median counts as so much: a second without I/O has no logarithm.
+/// Smaller values are raised to this share of the median: a second without I/O has no logarithm.
 const FLOOR: f64 = 0.01;
 
-/// Two levels of a series, and where the one ends.
+/// Two levels of a series, and the place where the first ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step {
     /// Number of values before the step.
     pub at: usize,
-    /// The fewest that may, with 95 % confidence.
+    /// Lower bound of `at`, with 95 % confidence.
     pub low: usize,
-    /// The most.
+    /// Upper bound of `at`.
     pub high: usize,
     /// The level before: the geometric mean.
     pub before: f64,
@@ -40,7 +40,7 @@ pub struct Step {
 /// The course of a series from its beginning to its end.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Course {
-    /// No change that counts: it may waver, and drift by less than [`LEAST_CHANGE`].
+    /// No change that counts: it may fluctuate, and drift by less than [`LEAST_CHANGE`].
     Level,
     /// From one level to another at once.
     Step(Step),
@@ -48,19 +48,19 @@ pub enum Course {
     Gradual(Gradual),
 }
 
-/// A way from one level to another, of which no place can be said to be the step.
+/// A gradual change from one level to another, with no single place that is the step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Gradual {
     /// The median of the first tenth of the values.
     pub before: f64,
     /// The median of the last tenth.
     pub after: f64,
-    /// Number of values before half of the way, by logarithms: from there on five running medians of five lie beyond √(before × after). `None` where
-    /// the series never gets there for good.
+    /// Number of values before the halfway point, by logarithms: from there on five successive running medians of five lie beyond
+    /// √(before × after). `None` where there are no such five.
     pub half: Option<usize>,
 }
 
-/// The growth of a series, in parts of itself for each unit of its positions: 0.01 is 1 %; negative where it falls.
+/// The relative growth of a series for each unit of its positions: 0.01 is 1 %; negative where it falls.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Growth {
     /// The slope of the straight line through the means of parts of the logarithms.
@@ -71,11 +71,11 @@ pub struct Growth {
     pub high: f64,
 }
 
-/// Returns what the positive values of a series do; `None` for fewer than [`LEAST_VALUES`], and where half of them are zero.
+/// Returns the course of a series of values that are not negative; `None` for fewer than [`LEAST_VALUES`], and where half of them are zero.
 ///
-/// The step is the place that leaves the least squares of the logarithms about the means of either side (Bai and Perron 1998). It
-/// counts where the two levels are five standard errors apart, these widened by what the residuals' values are worth (Geyer 1992), and
-/// not surely less than [`LEAST_CHANGE`]. Where a straight line leaves less, the change is gradual.
+/// The step is the place with the least squares of the logarithms about the means of the two sides (Bai and Perron 1998). It counts where
+/// the two levels are more than five standard errors apart (widened for the autocorrelation of the residuals, Geyer 1992), and the change is
+/// not clearly below [`LEAST_CHANGE`]. Where a straight line leaves smaller squares, the change is gradual.
 pub fn course(values: &[f64]) -> Option<Course> {
     let logs = logarithms(values)?;
     let n = logs.len();
@@ -95,12 +95,12 @@ pub fn course(values: &[f64]) -> Option<Course> {
     let variance = left(at) / (n as f64 - 2.0) / worth;
     let error = (variance * (1.0 / at as f64 + 1.0 / (n - at) as f64)).sqrt();
     let change = after - before;
-    // One of just so much is found less as often as more.
+    // A true change of exactly this much is estimated below it as often as above.
     let surely_less = change.abs() + 2.0 * error < LEAST_CHANGE.ln_1p();
     if surely_less || change.abs() <= STANDARD_ERRORS * error {
         return Some(Course::Level);
     }
-    // The levels are apart. Where they seem to meet at the last place that was tried they meet nearer to the end.
+    // The levels differ. If the best place is the last one that was tried, the true one may be nearer to the end.
     let is_inner = edge < at && at < n - edge;
     let nearest = if is_inner { edge } else { edge.min(NEAREST) };
     let at = (nearest..=n - nearest).min_by(|a, b| left(*a).total_cmp(&left(*b)))?;
@@ -131,7 +131,7 @@ fn gradual(values: &[f64], logs: &[f64], slope: f64, error: f64) -> Course {
     Course::Gradual(Gradual { before, after, half: half(values, before, after) })
 }
 
-/// Returns where a series is half of the way from one level to another: see [`Gradual::half`].
+/// Returns the place where a series is halfway from one level to the other: see [`Gradual::half`].
 fn half(values: &[f64], before: f64, after: f64) -> Option<usize> {
     const MEDIANS: usize = 5;
     let border = (before * after).sqrt();
@@ -142,20 +142,20 @@ fn half(values: &[f64], before: f64, after: f64) -> Option<usize> {
         if after < before { middle < border } else { middle > border }
     };
     let medians: Vec<bool> = values.windows(5).map(beyond).collect();
-    // A median of five is that of its middle.
+    // A running median of five belongs to the middle one of its values.
     medians.windows(MEDIANS).position(|all| all.iter().all(|b| *b)).map(|first| first + 2)
 }
 
-/// Into so many parts a series is cut to find its growth: neighbouring values depend on each other, means of such parts hardly do.
+/// Number of parts a series is cut into to find its growth: neighbouring values depend on each other, means of such parts hardly do.
 const PARTS: usize = 6;
-/// Values of a part are worth little more than one where there are fewer.
+/// Fewest values for a growth: with less than five per part, the parts' means still depend on each other.
 const LEAST_GROWING: usize = 5 * PARTS;
 
 /// The growth of `values` over their positions, which rise; `None` for fewer than 30, and where half of them are zero.
 ///
 /// The straight line by least squares through the means of six consecutive parts of the logarithms, with Student's interval of four
-/// degrees of freedom (batch means: Law 2015, 9.5.3). An interval of the values themselves, widened by their effective number, leaves out
-/// the truth in 8 and 14 of 100 series of 30 values with correlations of 0.3 and 0.6; this one in 5.4 and 8.8.
+/// degrees of freedom (batch means: Law 2015, 9.5.3). In series of 30 values with correlations of 0.3 and 0.6 this interval misses the truth
+/// in 5.4 % and 8.8 %; one from the single values, widened by their effective sample size, would miss it in 8 % and 14 %.
 pub fn growth(values: &[f64], positions: &[f64]) -> Option<Growth> {
     let n = values.len();
     if n < LEAST_GROWING || positions.len() != n {
@@ -181,9 +181,9 @@ pub fn growth(values: &[f64], positions: &[f64]) -> Option<Growth> {
     Some(Growth { rate, low: rate - half, high: rate + half })
 }
 
-/// Returns how many values at the start of a series are not typical of the rest: as many as have to be left out so that the mean of the rest is
-/// known best, looked for in batches of five (MSER-5, White, Cobb and Spratt 2000). `None` where it is more than half, so that the rest
-/// says nothing, and for fewer than [`LEAST_VALUES`]. A start that differs from the rest by less than [`LEAST_CHANGE`], or by less than
+/// Returns how many values at the start of a series are not typical of the rest: as many as must be left out for the smallest standard error
+/// of the rest's mean, in batches of five (MSER-5, White, Cobb and Spratt 2000). `None` where that is more than half, so that the rest is no
+/// basis either, and for fewer than [`LEAST_VALUES`]. A start that differs from the rest by less than [`LEAST_CHANGE`], or by less than
 /// two standard deviations of the rest's batches, is typical.
 pub fn warm_up(values: &[f64]) -> Option<usize> {
     const BATCH: usize = 5;
@@ -208,12 +208,12 @@ pub fn warm_up(values: &[f64]) -> Option<usize> {
     (best * 2 <= n).then_some(best * BATCH)
 }
 
-/// Logarithms of enough values.
+/// Logarithms of the values; `None` where there are too few.
 fn logarithms(values: &[f64]) -> Option<Vec<f64>> {
     if values.len() < LEAST_VALUES { None } else { floored(values) }
 }
 
-/// Logarithms, a value far below the median taken as [`FLOOR`] of it; `None` where the median is zero.
+/// Logarithms, with values below [`FLOOR`] times the median raised to that; `None` where the median is zero.
 fn floored(values: &[f64]) -> Option<Vec<f64>> {
     if values.iter().any(|v| !v.is_finite() || *v < 0.0) {
         return None;
@@ -222,7 +222,7 @@ fn floored(values: &[f64]) -> Option<Vec<f64>> {
     Some(values.iter().map(|v| v.max(least).ln()).collect())
 }
 
-/// Returns what a straight line leaves of the squares, the error of its slope, and the slope in each step.
+/// Fits a straight line; returns the sum of squares about it, the standard error of its slope, and the slope per value.
 fn line(logs: &[f64]) -> (f64, f64, f64) {
     let n = logs.len() as f64;
     let (centre, middle) = (mean(logs), (n - 1.0) / 2.0);
@@ -237,11 +237,11 @@ fn line(logs: &[f64]) -> (f64, f64, f64) {
     (squares, (squares / (n - 2.0) / worth / spread).sqrt(), slope)
 }
 
-/// Sums from the start, so that mean and squares of any part come at once.
+/// Prefix sums, which give the mean and the squares of any part at once.
 struct Sums {
-    /// The mean of all: sums are of what lies beyond it, as squares of great numbers would cancel.
+    /// The mean of all values, which the sums are taken about: squares of large numbers would lose digits by cancellation.
     centre: f64,
-    /// Sum and sum of squares of the first so many values.
+    /// Sum and sum of squares of the first n values, by n.
     first: Vec<(f64, f64)>,
 }
 
@@ -268,7 +268,7 @@ impl Sums {
         self.centre + self.between(from, to).0 / (to - from).max(1) as f64
     }
 
-    /// Returns what the values leave about their own mean.
+    /// Returns the sum of squares of the values about their own mean.
     fn squares(&self, from: usize, to: usize) -> f64 {
         let (sum, squares) = self.between(from, to);
         (squares - sum * sum / (to - from).max(1) as f64).max(0.0)

@@ -8,13 +8,13 @@ use crate::quantile::{Sorted, median};
 use crate::verdict::{self, Claim, LEAST_REPEATS, Verdict};
 use crate::{Interval, holm, student};
 
-/// The repeats that a claim rests on leave this chance of error; intervals leave it out, one half at either end.
+/// The accepted chance of error of a claim, and of an interval: one half at either end.
 pub(crate) const ERROR: f64 = 0.05;
 
-/// Fewer pairs give no interval: of two Student's t makes one from next to nothing to everything.
+/// Fewest pairs for an interval: from two, Student's t makes one that is too wide to say anything.
 const LEAST_BOUNDED: usize = 3;
 
-/// More repeats than this nobody runs; the estimate is left out.
+/// Most repeats that are suggested: nobody runs more, so that a larger estimate is left out.
 const MOST_REPEATS: usize = 1000;
 
 /// The comparison of the new variant's figure with the base's.
@@ -22,41 +22,41 @@ const MOST_REPEATS: usize = 1000;
 /// All ratios are new over base and have no unit.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Comparison {
-    /// New over base; `None` where it has no meaning (no repeat with both, a negative value, a base that is zero in some repeat or that is
-    /// nearly nothing).
+    /// New over base; `None` where it has no meaning (no repeat with both, a negative value, a base that is zero in some repeat or nearly zero
+    /// throughout).
     pub ratio: Option<f64>,
-    /// The lower bound of the ratio's 95 % interval; `None` with too few repeats, and where there is a difference instead.
+    /// The lower bound of the ratio's 95 % interval; `None` with too few repeats, and where `difference` is tested instead.
     pub low: Option<f64>,
     /// The upper bound.
     pub high: Option<f64>,
-    /// New less base, where values of zero or below leave no ratio to test.
+    /// New minus base, where values at or below zero, or a base near zero, leave no ratio to test.
     pub difference: Option<Difference>,
     /// The p-value of the claim that the figures point to, before any correction (see [`compare`]); `None` below two repeats.
     pub p: Option<f64>,
-    /// The p-value after Holm's correction over all that is asked, set by [`judge`].
+    /// The p-value after Holm's correction over all questions of the experiment, set by [`judge`].
     pub p_adjusted: Option<f64>,
     /// The verdict, set by [`judge`]; `None` while none is given for the metric.
     pub verdict: Option<Verdict>,
-    /// In how many repeats both sides had a value.
+    /// Number of repeats in which both sides had a value.
     pub n: usize,
-    /// With how few repeats it may be decided and with how many it is likely to be, set by [`judge`]; `None` when these decide, when fewer than
-    /// five hardly know the spread, and when it may take more than 1000.
+    /// The smallest number of repeats that may decide it, and the number that is likely to, set by [`judge`]; `None` when it is decided already,
+    /// when fewer than five repeats say too little about the spread, and when it may take more than 1000.
     pub repeats_that_would_decide: Option<(u32, u32)>,
-    /// After which repeat it was decided, where it was looked at while repeats came in ([`crate::compare_at_looks`]).
+    /// The repeat after which it was decided, where it was looked at while repeats came in ([`crate::compare_at_looks`]).
     pub decided_after: Option<u32>,
-    /// Runs that stand apart for the bad and speak against the claim, so that it is not made; set with the verdict.
+    /// Outliers in the bad direction that contradict the claim, so that it is not made; set with the verdict.
     pub apart: Apart,
-    /// Runs that went badly came up on both sides, as often, so that they speak against nothing; set with the verdict.
+    /// Tells whether any run of either side is an outlier in the bad direction, whether or not it contradicts the claim; set with the verdict.
     pub bad_seen: bool,
-    /// The method of the computation, in words.
+    /// The method of computation, in words.
     pub method: String,
     tested: Option<Tested>,
 }
 
-/// New less base, in the unit of the values.
+/// New minus base, in the unit of the values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Difference {
-    /// The mean within repeats, or the median of all differences.
+    /// The mean of the differences within each repeat, or the median of all differences.
     pub value: f64,
     /// Its 95 % interval; `None` with too few repeats.
     pub interval: Option<Interval>,
@@ -66,14 +66,14 @@ pub struct Difference {
 #[derive(Debug, Clone, PartialEq)]
 struct Tested {
     evidence: Evidence,
-    /// The differences that do not matter, on the scale of the evidence; `None` where nothing is asked.
+    /// The range of differences that do not matter, on the scale of the evidence; `None` where no threshold is given.
     zone: Option<(f64, f64)>,
-    /// The pairs on that scale, where some runs may stand apart unseen.
+    /// The pairs on that scale, for a ranked test, which would not notice outliers; otherwise empty.
     ranked: Vec<(f64, f64)>,
 }
 
 impl Comparison {
-    /// Returns one that nothing decides, as `method` says why.
+    /// Returns a comparison with the verdict `unclear`; `method` gives the reason.
     pub fn open(method: String) -> Self {
         Self { verdict: Some(Verdict::Unclear), method, ..Self::default() }
     }
@@ -83,13 +83,13 @@ impl Comparison {
         Some(Interval { low: self.low?, high: self.high? })
     }
 
-    /// Returns what the estimate points to and how sure that is: a two-sided p-value, that of "it differs by less" too.
+    /// Returns the claim that the estimate points to, with its p-value, which is doubled as a two-sided one also for "it differs by less".
     pub(crate) fn claim(&self) -> Option<(Claim, f64)> {
         let Tested { evidence, zone: Some(zone), .. } = self.tested.as_ref()? else { return None };
         Some((Claim::of(evidence.estimate(), *zone), self.p?))
     }
 
-    /// Gives the word for a claim where it is sure, or `unclear`, also where runs that stand apart speak against it; these are kept.
+    /// Sets the verdict: the word for the claim where it is `sure` and no outliers contradict it, else `unclear`. The outliers are kept.
     pub(crate) fn settle(&mut self, claim: Claim, better: Better, sure: bool) {
         let speaks =
             |tested: &Tested| Some(Apart::against(claim, better, &tested.ranked, tested.zone?));
@@ -101,11 +101,11 @@ impl Comparison {
         self.verdict = Some(word);
     }
 
-    /// The least and the most repeats that are likely to bring an interval free of the zone's border that leaves out `error`: as many as the
-    /// spread that was seen asks for, were it truly that of one end or the other of its own 80 % interval.
+    /// Estimates the least and the most repeats after which the interval, with `error` left out, is likely to be clear of the zone's border:
+    /// computed for the lower and the upper end of the 80 % interval of the variance that was seen.
     ///
-    /// `None` below [`LEAST_REPEATS`], which hardly know their spread (two say 995 where thirty are enough), and where the most is above
-    /// [`MOST_REPEATS`].
+    /// `None` below [`LEAST_REPEATS`], which say too little about the spread (two may suggest 995 where thirty are enough), and where the most
+    /// is above [`MOST_REPEATS`].
     pub(crate) fn repeats(&self, error: f64) -> Option<(u32, u32)> {
         let Tested { evidence, zone: Some((low, high)), .. } = self.tested.as_ref()? else {
             return None;
@@ -121,7 +121,7 @@ impl Comparison {
         };
         let needed = evidence.repeats(error, distance)?;
         let (fewer, more) = match evidence {
-            // What never happened has no spread.
+            // The number of runs does not depend on a spread.
             Evidence::Occurred { .. } => (1.0, 1.0),
             _ => student::variance_range(self.n - 1),
         };
@@ -134,25 +134,25 @@ impl Comparison {
 
 /// Compares two variants in one metric by the repeats in which both have a value: `pairs` of base and new.
 ///
-/// On logarithms, so that what is estimated is a ratio:
+/// The computation uses logarithms, so that the estimate is a ratio:
 ///
 /// * [`Test::Paired`]: the mean of ln new - ln base within the repeats, interval and p by Student's t.
-/// * [`Test::Occurrence`]: the shares of runs in which it happened at all, p by Fisher's exact test; the same only where it never did.
+/// * [`Test::Occurrence`]: the shares of runs in which the event happened at all, p by Fisher's exact test; `same` only where it never did.
 /// * [`Test::Ranked`]: the median of all ln new - ln base, across repeats too, interval and p by the rank test of Mann and Whitney, from eight
-///   repeats on by that of Brunner and Munzel. No claim for a side of which some runs stand apart for the bad ([`Apart`]).
+///   repeats on by that of Brunner and Munzel. No claim in favour of a side with outliers in the bad direction ([`Apart`]).
 ///
-/// Where a value is zero or negative the same is done on the values themselves. `threshold` is the share below which a difference
-/// does not matter, of the base's median there; `None` where nothing is asked. `p` belongs to the claim that the estimate points
-/// to: a difference beyond the zone of what does not matter, or one within it. It is twice the (greater) one-sided p-value, so that it is below
-/// 0.05 just where the 95 % interval lies wholly beyond, or wholly within. Where nothing is asked it is the two-sided p-value of any difference.
+/// Where a value is zero or negative the same is done on the values themselves. `threshold` is the share up to which a difference
+/// does not matter (of the base's median, for values); `None` if no verdict is wanted. `p` belongs to the claim that the estimate points
+/// to: the difference lies outside the threshold, or within it. It is twice the (greater) one-sided p-value, so that it is below 0.05 exactly
+/// where the 95 % interval lies wholly outside, or wholly within. Without a threshold it is the two-sided p-value of any difference.
 ///
 /// Pairs with a value that is not finite are dropped.
 pub fn compare(pairs: &[(f64, f64)], test: Test, threshold: Option<f64>) -> Comparison {
     compare_to(pairs, test, threshold, 0.0)
 }
 
-/// Compares as [`compare`] does; a base whose median is below `least`, in the unit of the values, is nearly nothing, and no ratio is made to it:
-/// 16,602 flushes beside one are no multiple of it. A difference stands in its place, tested on the values themselves.
+/// Compares as [`compare`] does, but forms no ratio to a base whose median is below `least` (in the unit of the values): 16,602 flushes against
+/// one are no meaningful multiple. The difference of the values is tested instead.
 pub fn compare_to(
     pairs: &[(f64, f64)],
     test: Test,
@@ -180,7 +180,7 @@ pub(crate) fn compare_with(
     let scaled: Vec<_> = pairs.iter().map(|(b, n)| (scale.at(*b), scale.at(*n))).collect();
     let evidence = match test {
         Test::Paired => Evidence::paired(&scaled),
-        // How many there were is shown; whether there were any decides.
+        // Ranks estimate the number of events, which is shown; the verdict depends on whether there were any (below).
         Test::Ranked | Test::Occurrence => Evidence::ranked(&scaled),
     };
     let value = evidence.estimate();
@@ -189,7 +189,7 @@ pub(crate) fn compare_with(
         Scale::Values => {
             let interval = bounds.map(|(low, high)| Interval { low, high });
             comparison.difference = Some(Difference { value, interval });
-            // A base that is nothing now and then is no measure of the other: half an I/O is not one 256,968th of them.
+            // A base that is zero in some repeats is no basis for a ratio.
             let positive = pairs.iter().all(|(b, n)| *b > 0.0 && *n >= 0.0);
             let ratio = || median(&Sorted::from(&new[..])) / middle;
             comparison.ratio = (positive && middle >= least).then(ratio);
@@ -226,7 +226,7 @@ pub(crate) fn compare_with(
     comparison
 }
 
-/// On what differences are taken.
+/// The scale on which differences are taken.
 #[derive(Clone, Copy, PartialEq)]
 enum Scale {
     Logarithms,
@@ -236,7 +236,7 @@ enum Scale {
 }
 
 impl Scale {
-    /// Returns the scale for pairs; to a base that is `nearly nothing` there are no ratios.
+    /// Returns the scale for pairs; a base that is `nearly_nothing` allows no ratios.
     fn of(pairs: &[(f64, f64)], nearly_nothing: bool) -> Self {
         let all = |what: fn(f64) -> bool| pairs.iter().all(|(b, n)| what(*b) && what(*n));
         if !nearly_nothing && all(|value| value > 0.0) {
@@ -271,7 +271,7 @@ pub fn judge(family: &mut [(&mut Comparison, Better)]) {
     settle_all(family, &holm(&p), 0);
 }
 
-/// Gives the verdicts on comparisons by their `adjusted` p-values; `others` claims are open beside them.
+/// Sets the verdicts on comparisons by their `adjusted` p-values; `others` is the number of undecided claims besides these.
 pub(crate) fn settle_all(
     family: &mut [(&mut Comparison, Better)],
     adjusted: &[f64],
@@ -288,12 +288,12 @@ pub(crate) fn settle_all(
             comparison.settle(claim, *better, p < ERROR);
         }
     }
-    // Nobody knows how many repeats it takes until runs that stand apart have come up on both sides.
+    // Where outliers keep it open, the number of repeats until both sides have had some cannot be estimated.
     let unclear =
         |c: &Comparison| c.verdict == Some(Verdict::Unclear) && c.p.is_some() && c.apart.is_empty();
     let open = family.iter().filter(|(comparison, _)| unclear(comparison)).count() + others;
     for (comparison, _) in family.iter_mut().filter(|(comparison, _)| unclear(comparison)) {
-        // What is decided already takes nothing from the others (Holm).
+        // Decided claims no longer use up a part of the error (Holm).
         comparison.repeats_that_would_decide = comparison.repeats(ERROR / open as f64);
     }
 }

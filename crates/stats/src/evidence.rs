@@ -7,35 +7,35 @@ use crate::student;
 /// The evidence for a difference between the new side and the base, by one of three methods.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Evidence {
-    /// The difference within each block is one value; these are taken for normal (Student 1908).
+    /// One difference per block, assumed to be normally distributed (Student 1908).
     Paired {
         /// Their mean.
         mean: f64,
-        /// Their standard deviation, divisor n - 1; `None` of one.
+        /// Their standard deviation, divisor n - 1; `None` for a single one.
         deviation: Option<f64>,
         /// Number of blocks: one difference each.
         blocks: usize,
     },
-    /// Every value of one side is held against every value of the other (Hodges and Lehmann 1963).
+    /// Every value of one side compared with every value of the other (Hodges and Lehmann 1963).
     Ranked {
-        /// All differences, and how likely each number of them is on one side of a border.
+        /// All differences, and the chance that so many of them lie on one side of a border.
         ranks: Ranks,
-        /// By how much the interval is widened about the estimate, because the two values of a block go opposite ways (see [`stretch`]).
+        /// Factor by which the interval is widened about the estimate where the two values of a block move in opposite directions ([`stretch`]).
         stretch: f64,
     },
-    /// In how many runs of either side it happened at all (Fisher 1934).
+    /// Numbers of runs in which an event happened at all (Fisher 1934).
     Occurred {
-        /// Runs of the base in which it did.
+        /// Runs of the base in which it happened.
         base: usize,
-        /// Runs of the new side.
+        /// Runs of the new side in which it happened.
         new: usize,
-        /// Runs of each side.
+        /// All runs of each side.
         runs: usize,
     },
 }
 
 impl Evidence {
-    /// From pairs of base and new, at least one, both on the scale on which differences are taken.
+    /// Makes evidence from pairs of base and new, at least one, both on the scale on which differences are taken.
     pub(crate) fn paired(pairs: &[(f64, f64)]) -> Self {
         let n = pairs.len() as f64;
         let differences = || pairs.iter().map(|(base, new)| new - base);
@@ -57,7 +57,7 @@ impl Evidence {
         Self::Occurred { base, new, runs: pairs.len() }
     }
 
-    /// The mean, or the median of all differences; of what occurred the difference of the shares of runs.
+    /// The mean, or the median of all differences; for an event the difference of the shares of runs.
     pub(crate) fn estimate(&self) -> f64 {
         match self {
             Self::Paired { mean, .. } => *mean,
@@ -66,10 +66,10 @@ impl Evidence {
         }
     }
 
-    /// The interval that leaves out `alpha` / 2 at either end; `None` where so few repeats have none.
+    /// The confidence interval at level 1 - `alpha`; `None` where there are too few repeats for one.
     ///
-    /// Paired: d ± t(1 - α/2, n - 1) s / √n. Ranked: the shifts that the rank test does not reject, from one of all differences to another
-    /// (Hollander and Wolfe 1999, 4.3), widened by [`stretch`].
+    /// Paired: d ± t(1 - α/2, n - 1) s / √n. Ranked: the shifts that the rank test does not reject, both ends among the differences (Hollander
+    /// and Wolfe 1999, 4.3), widened by [`stretch`].
     pub(crate) fn interval(&self, alpha: f64) -> Option<(f64, f64)> {
         match self {
             Self::Paired { mean, deviation, blocks } => {
@@ -85,7 +85,7 @@ impl Evidence {
         }
     }
 
-    /// The one-sided p-value of "it is more than `border`": half of what brings the interval's lower bound to the border.
+    /// The one-sided p-value of "it is more than `border`": half of the `alpha` at which the interval's lower bound is the border.
     pub(crate) fn p_above(&self, border: f64) -> f64 {
         match self {
             Self::Paired { mean, .. } => self.tail(mean - border, false),
@@ -114,7 +114,7 @@ impl Evidence {
             Self::Ranked { ranks, .. } => {
                 (ranks.p_above(self.narrowed(low), true), ranks.p_below(self.narrowed(high), true))
             }
-            // As sure as complete separation would be; where it did happen, as often on both sides is not the same.
+            // As certain as complete separation would be. Events that happened equally often on both sides are no proof of `same`.
             Self::Occurred { base: 0, new: 0, runs } => {
                 let sure = fisher(*runs, 0, *runs);
                 (sure, sure)
@@ -124,7 +124,7 @@ impl Evidence {
         up.max(down)
     }
 
-    /// A bound moved away from the estimate by the stretch of ranks.
+    /// Moves a bound away from the estimate by the factor `stretch`, for ranks.
     fn widened(&self, bound: f64) -> f64 {
         match self {
             Self::Ranked { stretch, .. } if *stretch > 1.0 => {
@@ -135,7 +135,8 @@ impl Evidence {
         }
     }
 
-    /// A border moved towards the estimate: a widened interval ends before the border just where the plain one ends before this.
+    /// Moves a border towards the estimate by the factor `stretch`: the widened interval stays clear of the border exactly where the plain
+    /// one stays clear of this.
     fn narrowed(&self, border: f64) -> f64 {
         match self {
             Self::Ranked { stretch, .. } if *stretch > 1.0 => {
@@ -146,8 +147,8 @@ impl Evidence {
         }
     }
 
-    /// The chance of a mean at least `distance` on the claim's side of the border; where there is no spread, the claim holds or
-    /// it does not (`closed`: on the border too).
+    /// The chance of a mean at least `distance` beyond the border, on the claim's side. Without any spread it is 0 where the claim holds
+    /// (on the border only if `closed`), else 1.
     fn tail(&self, distance: f64, closed: bool) -> f64 {
         let Self::Paired { deviation: Some(deviation), blocks, .. } = self else { return 1.0 };
         if *deviation == 0.0 {
@@ -157,14 +158,14 @@ impl Evidence {
         student::upper_tail(distance * (*blocks as f64).sqrt() / deviation, blocks - 1)
     }
 
-    /// About how many repeats bring an interval that leaves out `alpha` in all so near the estimate that it ends `distance` from it.
+    /// Estimates how many repeats give an interval at level 1 - `alpha` that reaches no farther than `distance` from the estimate.
     ///
-    /// Paired: the least n with t(1 - α/2, n - 1) s / √n <= distance. Ranked: the interval's farther end, shrunk with the root
-    /// of n, and no fewer than have an interval at all.
+    /// Paired: the least n with t(1 - α/2, n - 1) s / √n <= distance. Ranked: the interval's farther end, assumed to shrink with the
+    /// root of n, and at least as many as have an interval at all.
     pub(crate) fn repeats(&self, alpha: f64, distance: f64) -> Option<Needed> {
-        /// More than these nobody runs.
+        /// Most repeats that are suggested.
         const MOST: usize = 1000;
-        // None at all of either side: as many runs as make that sure.
+        // It never happened on either side: as many runs as prove `same`.
         if let Self::Occurred { base: 0, new: 0, .. } = self {
             let runs = (2..=MOST).find(|runs| 2.0 * fisher(*runs, 0, *runs) <= alpha)?;
             return Some(Needed { least: runs, by_spread: runs });
@@ -203,15 +204,15 @@ impl Evidence {
 pub(crate) struct Needed {
     /// The fewest that can decide it, however small the spread.
     pub least: usize,
-    /// As many as the spread that was seen asks for.
+    /// The number that follows from the spread seen so far.
     pub by_spread: usize,
 }
 
-/// By how much an interval of ranks is too narrow where the two values of a block go opposite ways: √(1 - r), r their correlation.
+/// The factor by which an interval of ranks is too narrow where the two values of a block move in opposite directions: √(1 - r), r their
+/// correlation.
 ///
-/// Ranks take the sides for independent, so that the variance of their difference is a² + b²; it is a² + b² - 2rab, which is
-/// (1 - r) times as much where the sides spread alike (Lehmann 1975, 2.4). Values that go the same way make ranks cautious; nothing
-/// is taken off for them.
+/// Ranks assume independent sides, with a variance of their difference of a² + b²; in truth it is a² + b² - 2rab, (1 - r) times as much where
+/// both sides spread equally (Lehmann 1975, 2.4). A positive correlation makes ranks cautious, and is not corrected: the factor is at least 1.
 fn stretch(pairs: &[(f64, f64)]) -> f64 {
     let n = pairs.len() as f64;
     let (base, new) = pairs.iter().fold((0.0, 0.0), |(b, n), pair| (b + pair.0, n + pair.1));
@@ -222,10 +223,10 @@ fn stretch(pairs: &[(f64, f64)]) -> f64 {
     (1.0 - r.clamp(-1.0, 0.0)).sqrt()
 }
 
-/// The chance that of `more + less` runs in which it happened, dealt out to two sides of `runs` each, one side gets `more` or more.
+/// The chance that, of `more + less` runs with the event dealt out at random to two sides of `runs` runs, a given side gets at least `more`.
 pub(crate) fn fisher(more: usize, less: usize, runs: usize) -> f64 {
     let all = more + less;
-    // The logarithm of the ways to choose so many of the runs of a side.
+    // The logarithm of the number of ways to choose `chosen` of `of` runs.
     let ways = |of: usize, chosen: usize| -> f64 {
         (0..chosen).map(|i| ((of - i) as f64 / (i + 1) as f64).ln()).sum()
     };

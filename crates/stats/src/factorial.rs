@@ -7,23 +7,23 @@ use crate::comparison::ERROR;
 use crate::student;
 use crate::verdict::{self, Claim, Verdict};
 
-/// Something that was varied.
+/// A factor of the experiment, which was varied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Factor {
     /// Number of levels.
     pub levels: usize,
-    /// Tells whether they have an order: each is held against its neighbour then, else each against the first.
+    /// Tells whether the levels have an order: each is then compared with its neighbour, else each with the first.
     pub ordered: bool,
 }
 
-/// One run: in which block, at which level of each factor, and what came out.
+/// One run: its block, its level of each factor, and the measured value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trial {
     /// The block: a repeat, in which every combination ran once.
     pub block: u32,
     /// The level of each factor.
     pub levels: Vec<usize>,
-    /// The value.
+    /// The measured value.
     pub value: f64,
 }
 
@@ -32,31 +32,31 @@ pub struct Trial {
 pub struct Change {
     /// Index of the factor.
     pub factor: usize,
-    /// The level that is held against.
+    /// The level that is compared with.
     pub from: usize,
-    /// The other.
+    /// The level that is compared.
     pub to: usize,
 }
 
-/// The effect of a change, over all levels of everything else; or, with a second change, the factor by which the second one changes that effect.
+/// The effect of a change, averaged over all levels of the other factors; or, with a second change, the factor by which that one changes it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Effect {
     /// The change.
     pub of: Change,
     /// The second change; `None` for a main effect.
     pub with: Option<Change>,
-    /// The value at the one level over that at the other; of two changes, the ratio of two such ratios: 1 where they do not depend on each
+    /// The value at `to` over that at `from`; for two changes, the ratio of two such ratios: 1 where they do not depend on each
     /// other.
     pub ratio: f64,
     /// Lower end of its 95 % interval.
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// The two-sided p-value of the claim that it points to: beyond what does not matter, or within it.
+    /// The two-sided p-value of the claim that the estimate points to: outside the threshold, or within it.
     pub p: f64,
-    /// The p-value after Holm's correction over all that is claimed, set where all are judged together.
+    /// The p-value after correction over all claims, set where all are judged together.
     pub p_adjusted: Option<f64>,
-    /// The verdict, set where all are judged together; `Same` of two changes: they do not depend on each other.
+    /// The verdict, set where all are judged together; `Same` for two changes means that they do not depend on each other.
     pub verdict: Verdict,
     claim: Claim,
 }
@@ -66,9 +66,9 @@ pub struct Effect {
 pub struct Effects {
     /// The effects: those of each factor, then those of each two.
     pub effects: Vec<Effect>,
-    /// Blocks behind them.
+    /// Number of complete blocks they are computed from.
     pub blocks: usize,
-    /// Blocks that are left out: a combination has no value in them.
+    /// Number of blocks left out because a combination has no value in them.
     pub dropped: usize,
     /// Degrees of freedom of the residuals.
     pub freedom: usize,
@@ -77,10 +77,10 @@ pub struct Effects {
 }
 
 /// The effects of `factors` by least squares: ln value = block + factors + two-way interactions. As all combinations are in every block,
-/// the estimates are differences of means. What three factors do together counts as chance.
+/// the estimates are differences of means. Interactions of three factors count as noise.
 ///
-/// `None` where no block is complete, a value is not above zero, or no degree of freedom is left. `threshold` is the share that does not
-/// matter.
+/// `None` where no block is complete, a value is not above zero, or no degree of freedom is left. `threshold` is the relative difference that
+/// does not matter.
 pub fn effects(factors: &[Factor], trials: &[Trial], threshold: f64) -> Option<Effects> {
     let combinations: usize = factors.iter().map(|factor| factor.levels).product();
     let mut blocks: Vec<u32> = trials.iter().map(|trial| trial.block).collect();
@@ -113,8 +113,8 @@ pub fn effects(factors: &[Factor], trials: &[Trial], threshold: f64) -> Option<E
     })
 }
 
-/// Gives the verdicts on all effects by their `adjusted` p-values, and returns how many claims stay open. There is neither from one block, whose
-/// spread nobody knows.
+/// Sets the verdicts on all effects by their `adjusted` p-values, and returns how many claims stay open. A p-value that is not finite (effects of
+/// a single block, whose spread is unknown) gives no verdict and is not counted.
 pub(crate) fn settle_effects(family: &mut [(&mut Effects, Better)], adjusted: &[f64]) -> usize {
     let each = family.iter_mut().flat_map(|(effects, better)| {
         let better = *better;
@@ -145,7 +145,7 @@ fn effect(
         distance if distance >= 0.0 => 0.0,
         _ => 1.0,
     };
-    // Two-sided, of "it does not matter" too: of many effects each has its part in what may be wrong.
+    // Doubled also for "it does not matter", so that every claim is held to the same error.
     let p = 2.0
         * match claim {
             Claim::More => tail(estimate - zone.1),
@@ -165,7 +165,7 @@ fn effect(
     }
 }
 
-/// Tells whether every combination ran just once in a block.
+/// Tells whether every combination ran exactly once in a block.
 fn complete(factors: &[Factor], trials: &[Trial], block: u32, combinations: usize) -> bool {
     let fits = |trial: &&Trial| {
         trial.levels.len() == factors.len()
@@ -191,7 +191,7 @@ impl Model<'_> {
         (0..n).flat_map(move |a| (a + 1..n).map(move |b| (a, b)))
     }
 
-    /// Number of parameters: of all factors and two-way interactions.
+    /// Returns the number of parameters of all factors and two-way interactions.
     fn parameters(&self) -> usize {
         let degrees = |factor: usize| self.factors[factor].levels - 1;
         (0..self.factors.len()).map(degrees).sum::<usize>()
@@ -212,7 +212,7 @@ impl Model<'_> {
         self.mean(|trial| trial.levels[a.0] == a.1 && trial.levels[b.0] == b.1)
     }
 
-    /// The sum of the squares that the model leaves.
+    /// Returns the sum of squares of the residuals.
     fn residuals(&self, blocks: &[u32]) -> f64 {
         let all = self.mean(|_| true);
         let of_block: Vec<f64> =
@@ -264,7 +264,7 @@ impl Model<'_> {
         mains.chain(both).collect()
     }
 
-    /// The estimate of a contrast, and its variance over that of one run.
+    /// Returns the estimate of a contrast, and its variance relative to that of one run.
     fn contrast(&self, of: Change, with: Option<Change>) -> (f64, f64) {
         let n = self.cells.len() as f64;
         let levels = |factor: usize| self.factors[factor].levels as f64;

@@ -1,4 +1,4 @@
-//! One correction over all that an experiment claims: its comparisons, and the effects of its factors.
+//! One correction over all claims of an experiment: its comparisons, and the effects of its factors.
 
 use units::Better;
 
@@ -27,7 +27,7 @@ pub fn judge_together(
     settle_all(comparisons, of_comparisons, open);
 }
 
-/// Number of claims that `effects` make. Those of a single block make none: nobody knows its spread.
+/// Number of claims that `effects` make. Those of a single block make none: its spread is unknown.
 pub fn claims_of(effects: &[(&mut Effects, Better)]) -> usize {
     effects.iter().filter(|(all, _)| all.blocks > 1).map(|(all, _)| all.effects.len()).sum()
 }

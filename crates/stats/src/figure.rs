@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::quantile::{Sorted, median};
 
-/// With fewer values an interval is not called one of 95 %, but their range: of two, three and four values it holds
-/// the true median in 50, 75 and 88 of 100 cases at most.
+/// With fewer values than this the interval is called their range, not a 95 % interval: the range of two, three and four values
+/// holds the true median in at most 50, 75 and 88 of 100 cases.
 pub const RANGE_BELOW: usize = 5;
 
 /// A 95 % confidence interval, both bounds included, in the unit of the figure.
@@ -24,7 +24,7 @@ impl Interval {
     }
 }
 
-/// The median over repeats with its 95 % bootstrap interval, in the unit of the values.
+/// The median over repeats with its 95 % confidence interval, in the unit of the values.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
     /// The median; `None` without values.
@@ -46,9 +46,9 @@ impl Figure {
 
 /// The median of the finite `values` and its 95 % interval.
 ///
-/// The interval lies between order statistics, interpolated from six values on (Hettmansperger and Sheather 1986); below it is the
-/// range of the values, as none within them covers more. How often it covers the true median was measured; `docs/method.md` has the
-/// table: 95 % and more from six values on whatever they look like, at most 94 %, 88 %, 75 % and 50 % with five, four, three and two.
+/// From six values on, the interval is interpolated between order statistics (Hettmansperger and Sheather 1986); with fewer it is the range of
+/// the values, the widest interval there can be within them. How often it covers the true median was measured, and is listed in `docs/method.md`:
+/// at least 95 % from six values on, whatever their distribution; at most 94 %, 88 %, 75 % and 50 % with five, four, three and two.
 pub fn figure(values: &[f64]) -> Figure {
     let sorted = Sorted::from(values);
     let n = sorted.len();
@@ -76,10 +76,10 @@ fn between(sorted: &Sorted) -> Option<(f64, f64)> {
     Some((inward(sorted[k - 1], sorted[k]), inward(sorted[n - k], sorted[n - k - 1])))
 }
 
-/// Returns the largest k for which the interval from the k-th of n values to the k-th from the end is sure enough, how sure it is, and how sure
-/// the next narrower one is; `None` where not even the range is.
+/// Returns the largest k for which the interval from the k-th of n values to the k-th from the end reaches [`LEVEL`], its coverage, and that of
+/// the next narrower one; `None` where not even the range reaches it.
 ///
-/// It holds the median where of n throws of a coin at least k, and at most n - k, are heads.
+/// The coverage is the chance that n throws of a coin give at least k and at most n - k heads.
 fn ranks(n: usize) -> Option<(usize, f64, f64)> {
     let (mut k, mut sure) = (0, 1.0);
     // The logarithm of the chance of exactly k heads.

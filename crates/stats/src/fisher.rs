@@ -10,15 +10,15 @@ use crate::student::fraction;
 pub struct Groups {
     /// Standard deviation within the groups, pooled.
     pub deviation: f64,
-    /// Its degrees of freedom.
+    /// Degrees of freedom of `deviation`.
     pub freedom: usize,
-    /// Variance between the groups' means over that within.
+    /// The F ratio: variance between the groups over variance within them.
     pub ratio: f64,
-    /// The probability of a ratio at least this great where the groups do not differ.
+    /// The probability of a ratio at least this large if the groups do not differ.
     pub p: f64,
 }
 
-/// The one-way analysis of variance of groups (Fisher 1925); `None` of less than two, and where no group has two values.
+/// The one-way analysis of variance of groups (Fisher 1925); `None` for fewer than two groups, and where no group has two values.
 pub fn groups(groups: &[Vec<f64>]) -> Option<Groups> {
     let groups: Vec<&Vec<f64>> = groups.iter().filter(|group| !group.is_empty()).collect();
     let all: Vec<f64> = groups.iter().flat_map(|group| group.iter().copied()).collect();
@@ -52,7 +52,7 @@ fn upper_tail(f: f64, above: usize, below: usize) -> f64 {
     let (a, b) = (below as f64 / 2.0, above as f64 / 2.0);
     let x = below as f64 / (below as f64 + above as f64 * f);
     let front = (a * x.ln() + b * (1.0 - x).ln()).exp() / beta(below, above);
-    // The fraction converges fast on this side alone.
+    // The fraction converges fast only on this side.
     if x < (a + 1.0) / (a + b + 2.0) {
         front * fraction(a, b, x) / a
     } else {
@@ -80,8 +80,8 @@ fn beta(m: usize, n: usize) -> f64 {
     beta
 }
 
-/// The 95 % interval of a standard deviation of so many degrees of freedom, as factors of it, by chi squared after Wilson and Hilferty
-/// (1931): within 1 % from four on.
+/// The 95 % interval of a standard deviation with this many degrees of freedom, as factors of it, from chi squared by the approximation of
+/// Wilson and Hilferty (1931): within 1 % from four on.
 pub fn deviation_interval(freedom: usize) -> (f64, f64) {
     let n = freedom.max(1) as f64;
     let quantile = |z: f64| {

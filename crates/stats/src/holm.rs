@@ -3,8 +3,8 @@
 /// The p-values adjusted after Holm (1979), in the order given.
 ///
 /// An adjusted value below 0.05 keeps the chance of even one false claim among all of them below
-/// 5 %, however the tests depend on each other. A value that is not a number is no test: it stays
-/// so and does not count.
+/// 5 %, however the tests depend on each other. A NaN is not a test: it stays NaN and is not
+/// counted.
 pub fn holm(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).filter(|&i| !p[i].is_nan()).collect();
     order.sort_by(|&a, &b| p[a].total_cmp(&p[b]));

@@ -1,9 +1,9 @@
 //! Statistics: summaries, quantiles, intervals, tests, verdicts.
 //!
-//! The numbers are one per *run on a fresh stack*, except for [`Spread`] and [`effective_sample_size`], which describe the intervals within one run.
-//! Everything here is a pure function of its arguments: what is random takes its seed from the data, so the same data give the same answer on every
-//! machine. Numbers that are not finite are no measurements: each function drops them and counts what is left. The method is argued in
-//! `docs/method.md`.
+//! The inputs are one number per *run on a fresh stack*, except for [`Spread`] and [`effective_sample_size`], which describe the intervals within
+//! one run. Everything here is a pure function of its arguments: random numbers are seeded from the data, so the same data give the same answer
+//! on every machine. Numbers that are not finite are not measurements: each function drops them and counts the rest. `docs/method.md` explains
+//! and justifies the method.
 #![forbid(unsafe_code)]
 
 mod apart;

@@ -1,14 +1,14 @@
-//! The distribution of Mann and Whitney's U (1947): of all pairs, one value from either side, how many have the greater on one.
+//! The distribution of Mann and Whitney's U (1947): the number of pairs (one value from each side) in which a given side has the greater value.
 
 use std::sync::OnceLock;
 
-/// The most runs of a side: far fewer are compared by it.
+/// The most runs per side for which U is computed: comparisons that use it have far fewer.
 pub(crate) const MOST: usize = 50;
 
-/// Distributions by the number of values of either side: a simulation asks for each of them many thousand times.
+/// Cache of the distributions by the number of values per side: a simulation needs each of them many thousand times.
 static OF_EQUAL: [OnceLock<Vec<f64>>; MOST + 1] = [const { OnceLock::new() }; MOST + 1];
 
-/// The distribution of U where two sides of the same number of values are alike and none are tied.
+/// The distribution of U where two sides with the same number of values do not differ and there are no ties.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pairs {
     runs: usize,
@@ -17,7 +17,7 @@ pub(crate) struct Pairs {
 }
 
 impl Pairs {
-    /// Counts those of so many values on either side, at most [`MOST`].
+    /// Returns the distribution for this many values per side, at most [`MOST`].
     pub(crate) fn of(runs: usize) -> Self {
         let known = OF_EQUAL.get(runs).map(|known| known.get_or_init(|| cumulated(runs, runs)));
         Self { runs, at_most: known.map_or(&[], |known| &known[..]) }
@@ -29,7 +29,7 @@ impl Pairs {
     }
 
     /// The greatest c with P(U <= c - 1) at most `tail`: the c-th least and c-th greatest of all differences bound an
-    /// interval that leaves out `tail` at either end (Hollander and Wolfe 1999, 4.3). `None` where even 1 is too great.
+    /// interval that leaves out `tail` at either end (Hollander and Wolfe 1999, 4.3). `None` where even c = 1 leaves out more.
     pub(crate) fn rank(&self, tail: f64) -> Option<usize> {
         // P(U <= k) grows with k.
         let (mut low, mut high) = (0, self.runs * self.runs);
@@ -44,16 +44,16 @@ impl Pairs {
 /// P(U <= k) for every k, by counting how many subsets of `base` of the ranks have each sum.
 fn cumulated(base: usize, new: usize) -> Vec<f64> {
     let most = base * new;
-    // ways[i][u]: of the values seen so far i are of the base, and u pairs have the greater value there.
+    // ways[i][u]: number of ways in which i of the values seen so far are the base's, and the base has the greater value in u pairs.
     let mut ways = vec![vec![0.0_f64; most + 1]; base + 1];
     ways[0][0] = 1.0;
     for seen in 0..base + new {
         for taken in (1..=base.min(seen + 1)).rev() {
-            // The next greatest value goes to the base: it exceeds all that went to the other side.
+            // The next greater value goes to the base: it exceeds all values of the other side so far.
             let below = seen + 1 - taken;
             let (fewer, more) = ways.split_at_mut(taken);
             if below > new {
-                // More on the other side than there are: no such deal.
+                // The other side would have more values than there are: no such deal.
                 continue;
             }
             for u in below..=most {

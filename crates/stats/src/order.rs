@@ -1,21 +1,21 @@
-//! The order of the variants within each repeat: drawn, and drawn anew where it comes out too regular.
+//! The order of the variants within each repeat: drawn at random, and drawn again where it is too regular.
 
 use units::SplitMix64;
 
 use crate::LOOKS;
 
-/// Times, at each of [`LOOKS`], that the rarer of two orders must have occurred at least; the same holds for the rarer of "as the repeat before" and
-/// "the other way round" (restricted randomisation; Bailey 1987).
+/// How often, by each of [`LOOKS`], the rarer of the two orders of a pair must have occurred at least; the same holds for the rarer of "the same
+/// order as in the repeat before" and "the opposite order" (restricted randomisation; Bailey 1987).
 const RARER: [usize; LOOKS.len()] = [1, 2, 3, 4, 6];
 
-/// Draws of the repeats between two looks after which the last one is taken: so many variants are never all apart from the first.
+/// Most attempts to draw the repeats between two looks; then the last one is taken, as with very many variants none may fulfil the rule.
 const DRAWS: usize = 1_000;
 
-/// Draws the order of the variants (by index) in each repeat, for runs of any length the same beginning.
+/// Draws the order of the variants (by index) in each repeat; a longer run begins with the same orders as a shorter one.
 ///
-/// With a free draw five repeats have one and the same order in 2 of 32 cases, or strictly alternate in 2 more: a machine that favours
-/// whoever is second, or every other cell, then makes a difference out of nothing. So at each look neither the order of a variant and the
-/// first one, nor whether it changes from repeat to repeat, may be one-sided. Beyond the last look orders are drawn freely.
+/// With a free draw five repeats of two variants have the same order in 2 of 32 cases, and strictly alternate in 2 more: a machine that favours
+/// the second cell of a repeat, or every other cell, would then pass for a difference. So by each look, for each variant and the first one, both
+/// orders must have occurred often enough, and so must changes of the order from repeat to repeat. Beyond the last look orders are drawn freely.
 pub fn draw_orders(variants: usize, repeats: usize, random: &mut SplitMix64) -> Vec<Vec<usize>> {
     let mut orders: Vec<Vec<usize>> = Vec::new();
     for (look, rarer) in LOOKS.into_iter().zip(RARER) {
@@ -35,7 +35,7 @@ pub fn draw_orders(variants: usize, repeats: usize, random: &mut SplitMix64) -> 
     orders
 }
 
-/// Tells whether each variant stood before and after the first one, and changed sides and kept them, so many times at least.
+/// Tells whether each variant ran before and after the first one, and changed its order and kept it, at least `rarer` times each.
 fn is_mixed(orders: &[Vec<usize>], variants: usize, rarer: usize) -> bool {
     let rare = |times: usize, of: usize| times.min(of - times);
     (1..variants).all(|other| {
@@ -48,7 +48,7 @@ fn is_mixed(orders: &[Vec<usize>], variants: usize, rarer: usize) -> bool {
     })
 }
 
-/// Fisher and Yates.
+/// Returns the variants shuffled (Fisher and Yates).
 fn shuffled(variants: usize, random: &mut SplitMix64) -> Vec<usize> {
     let mut order: Vec<usize> = (0..variants).collect();
     for last in (1..variants).rev() {

@@ -2,18 +2,18 @@
 
 use std::ops::Deref;
 
-/// Values in ascending order: a sample that quantiles can be taken of. There is no way to make one that is not sorted.
+/// Values in ascending order, a sample from which quantiles can be taken. It cannot be made from values without sorting them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Sorted(Vec<f64>);
 
 impl Sorted {
-    /// All of `values`, infinite ones too; none may be NaN.
+    /// Sorts all of `values`, infinite ones included; none may be NaN.
     pub(crate) fn with_infinite(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);
         Self(values)
     }
 
-    /// The median; `None` of nothing.
+    /// The median; `None` for an empty sample.
     pub fn median(&self) -> Option<f64> {
         quantile(self, 0.5)
     }
@@ -51,7 +51,7 @@ pub fn quantile(sorted: &Sorted, q: f64) -> Option<f64> {
     let at = (sorted.len() - 1) as f64 * q;
     let below = sorted[at.floor() as usize];
     let above = sorted[at.ceil() as usize];
-    // Equal neighbours stay exact, infinite ones too.
+    // Equal neighbours give exactly their value, infinite ones too.
     Some(if below == above { below } else { below + (above - below) * at.fract() })
 }
 

@@ -4,23 +4,23 @@ use crate::brunner_munzel::{self, Placements};
 use crate::mann_whitney::{self, Pairs};
 use crate::quantile::Sorted;
 
-/// All differences of two sides of the same number of runs, new less base, with the chance of each number of them.
+/// All differences (new minus base) of two sides with the same number of runs, and the p-value for each number of them below a border.
 ///
-/// Below eight runs by the test of Mann and Whitney (1947), exact and with no thought of how far the sides spread; from eight on by the
-/// permuted one of Brunner and Munzel (2000), which holds its level where one side spreads more than the other.
+/// Below eight runs the p-values come from the exact test of Mann and Whitney (1947), which assumes that both sides spread equally; from eight on
+/// from the permuted test of Brunner and Munzel (2000), which keeps its error rate where one side spreads more than the other.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Ranks {
     runs: usize,
     /// Ascending.
     differences: Sorted,
-    /// One-sided p of "it is above the border" where so many differences are not.
+    /// One-sided p of "it is above the border", by the number of differences that are not above it.
     above: Vec<f64>,
-    /// One-sided p of "it is below the border" where so many differences are.
+    /// One-sided p of "it is below the border", by the number of differences that are below it.
     below: Vec<f64>,
 }
 
 impl Ranks {
-    /// Ranks pairs of base and new; which make a pair does not matter.
+    /// Ranks the values of pairs of base and new; it does not matter which values make a pair.
     pub(crate) fn of(pairs: &[(f64, f64)]) -> Self {
         let runs = pairs.len();
         let mut all: Vec<(f64, usize, usize)> = (0..runs * runs)
@@ -42,12 +42,12 @@ impl Ranks {
         Self { runs, differences, above, below }
     }
 
-    /// Runs of either side.
+    /// Number of runs per side.
     pub(crate) fn runs(&self) -> usize {
         self.runs
     }
 
-    /// The test's name with what makes it.
+    /// The name of the test in use.
     pub(crate) fn test(&self) -> &'static str {
         match self.runs {
             few if few < brunner_munzel::LEAST => "the exact test of Mann and Whitney",
@@ -63,12 +63,13 @@ impl Ranks {
         self.differences.median().unwrap_or(f64::NAN)
     }
 
-    /// The least and the greatest.
+    /// The least and the greatest difference.
     pub(crate) fn range(&self) -> Option<(f64, f64)> {
         Some((*self.differences.first()?, *self.differences.last()?))
     }
 
-    /// The one-sided p of "it is above the border"; `closed`: or on it. Differences on the border speak against it, or for it.
+    /// The one-sided p of "it is above the border", or with `closed` "above or on it": then differences on the border support the claim, else they
+    /// count against it.
     pub(crate) fn p_above(&self, border: f64, closed: bool) -> f64 {
         self.above[self.below(border, !closed)]
     }
@@ -78,12 +79,12 @@ impl Ranks {
         self.below[self.below(border, closed)]
     }
 
-    /// The number of differences that are below a border, or on it.
+    /// The number of differences that are below a border, or with `closed` on it.
     fn below(&self, border: f64, closed: bool) -> usize {
         self.differences.partition_point(|d| *d < border || closed && *d == border)
     }
 
-    /// The shifts that are not rejected at `tail` on either side; `None` where so few runs reject none.
+    /// The range of shifts that are not rejected at `tail` on either side; `None` where there are too few runs to reject any.
     pub(crate) fn interval(&self, tail: f64) -> Option<(f64, f64)> {
         let low = self.above.partition_point(|p| *p <= tail).checked_sub(1)?;
         let high = self.below.partition_point(|p| *p > tail);
@@ -91,14 +92,14 @@ impl Ranks {
             .filter(|_| high <= self.differences.len())
     }
 
-    /// The least number of runs whose complete separation is as unlikely as `tail`.
+    /// The least number of runs per side with which complete separation is at most as likely as `tail`.
     pub(crate) fn least_runs(tail: f64) -> Option<usize> {
         (2..=mann_whitney::MOST).find(|n| Pairs::of(*n).rank(tail).is_some())
     }
 }
 
-/// The p-values of the test of Brunner and Munzel, for a border above so many of the ascending differences with the base and new run that make
-/// each. Where it lies farther out it is never more: the claim is of all shifts up to the border.
+/// The p-values of the test of Brunner and Munzel by the number of differences below a border; `all` is ascending, each with its base and new run.
+/// They are made monotone: a border farther from the claim never has a greater p, since the claim covers all shifts up to the border.
 fn studentised(all: &[(f64, usize, usize)], runs: usize) -> (Vec<f64>, Vec<f64>) {
     let (mut of_base, mut of_new) = (vec![runs; runs], vec![runs; runs]);
     let squares = runs.pow(3);

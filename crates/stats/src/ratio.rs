@@ -3,8 +3,8 @@
 use crate::quantile::{Sorted, median};
 use crate::{Figure, bootstrap};
 
-/// Median of `new` over median of `base` with its 95 % confidence interval, without a test; values may be negative. No median where either
-/// side is empty or the base's median is not above zero.
+/// Median of `new` over median of `base` with its 95 % confidence interval, without a test; values may be negative. There is no ratio where
+/// either side is empty or the base's median is not above zero.
 ///
 /// The interval is the percentile bootstrap of that ratio (both sides are drawn anew, independently; see [`crate::figure()`]). A
 /// median of ratios taken pair by pair would rest on pairs whose base is near zero by chance; this does not.
@@ -27,7 +27,7 @@ pub fn ratio_of_medians(base: &[f64], new: &[f64]) -> Figure {
 /// New over base, of the medians of resamples of two ascending samples: both sides are drawn anew, independently.
 fn resampled(base: &Sorted, new: &Sorted) -> Vec<f64> {
     let news = bootstrap::medians(new, "new").into_iter();
-    // Nothing over nothing is no ratio.
+    // Zero over zero is no ratio.
     let both = |(new, base): &(f64, f64)| *new != 0.0 || *base != 0.0;
     let pairs = news.zip(bootstrap::medians(base, "base")).filter(both);
     pairs.map(|(new, base)| new / base).collect()

@@ -1,6 +1,6 @@
 //! Values that SciPy computed, as `tests/scipy/reference.py` wrote them.
 
-/// The numbers of every line of this name.
+/// The numbers on each line that begins with this name.
 pub(crate) fn rows(name: &str) -> Vec<Vec<f64>> {
     let lines = include_str!("../tests/scipy/reference.txt").lines();
     let words = lines.map(|line| line.split(' ').collect::<Vec<_>>());

@@ -1,5 +1,5 @@
-//! A comparison that is looked at while repeats come in. It may end as soon as it is decided, because each look has only its part of
-//! the error: all together err as seldom as one look at the end.
+//! A comparison that is looked at while repeats come in. It may end as soon as it is decided, because each look has only a part of
+//! the error: all looks together err no more often than a single one at the end.
 
 use units::{Better, Test};
 
@@ -7,38 +7,38 @@ use crate::Comparison;
 use crate::comparison::{ERROR, compare_with};
 use crate::verdict::{LEAST_REPEATS, Verdict};
 
-/// After how many repeats a run is looked at.
+/// Numbers of repeats after which a run is looked at.
 pub const LOOKS: [u32; 5] = [5, 8, 12, 18, 27];
 
-/// The error of each look, the same at all of them (Pocock 1977), so small that all together are wrong in 5 % at these numbers of
-/// repeats (Jennison and Turnbull 1999, 2.4 and 7.2). Fewer looks are wrong less often.
+/// The error of each look, the same at all of them (Pocock 1977), so small that all [`LOOKS`] together are wrong in 5 % of runs
+/// (Jennison and Turnbull 1999, 2.4 and 7.2). Fewer looks are wrong less often.
 pub(crate) const LOOK_ERROR: f64 = 0.0135;
 
 /// The question about two variants in one metric while repeats come in.
 #[derive(Debug, Clone, Copy)]
 pub struct AtLooks<'a> {
-    /// Base and new of each repeat that has both, by the repeat, in order.
+    /// The number of each repeat that has both values, with base and new, in order.
     pub repeats: &'a [(u32, (f64, f64))],
-    /// After which repeats it was looked at so far, in order.
+    /// The repeats after which it was looked at so far, in order.
     pub looks: &'a [u32],
     /// The test that compares the repeats.
     pub test: Test,
     /// The share below which a difference does not matter.
     pub threshold: f64,
-    /// Which direction is good.
+    /// The direction that is good.
     pub better: Better,
     /// Number of claims in the whole run, effects of factors among them: they share the error of each look (Bonferroni).
     pub claims: usize,
-    /// The least base that a ratio is made to, in the unit of the values ([`crate::compare_to`]).
+    /// The least base for which a ratio is made, in the unit of the values ([`crate::compare_to`]).
     pub least: f64,
 }
 
-/// The comparison of all repeats, with the verdict of the first look that decided. What is decided stays so, whatever comes after.
+/// The comparison of all repeats, with the verdict of the first look that decided; later repeats do not change it, unless they bring outliers.
 ///
-/// A look decides where the interval that leaves out its part of the error lies wholly beyond what does not matter, or wholly within.
-/// `p` and `p_adjusted` are of the look that decided, or the last; adjusted, it is below 0.05 just where the look decides. The intervals
-/// are of all repeats and leave out 1.35 %: at all looks at once they hold what is true in 95 % of experiments. No look decides while runs stand
-/// apart that speak against what it says ([`crate::Apart`]), nor what runs that came later speak against.
+/// A look decides where the interval, at the look's part of the error, lies wholly outside the threshold, or wholly within it. `p` and
+/// `p_adjusted` belong to the look that decided, or else the last; `p_adjusted` is below 0.05 exactly where the look's interval is clear of the
+/// border. The intervals cover all repeats and leave out 1.35 %: in 95 % of experiments they hold the true value at all looks at once. No look
+/// decides while outliers contradict its claim ([`crate::Apart`]), whether they came up before the look or after it.
 pub fn compare_at_looks(asked: &AtLooks) -> Comparison {
     let compared = |last: u32| {
         let until = asked.repeats.iter().filter(|(repeat, _)| *repeat <= last);
@@ -56,11 +56,11 @@ pub fn compare_at_looks(asked: &AtLooks) -> Comparison {
         if now.n < LEAST_REPEATS {
             continue;
         }
-        // Runs that stand apart in this look, or in later ones, speak against what it says.
+        // Outliers seen at this look, or among all repeats, may contradict its claim.
         let mut now = now;
         now.settle(claim, asked.better, p < share);
         whole.settle(claim, asked.better, p < share && now.apart.is_empty());
-        // Runs that stand apart now and no longer among all are those that keep it open.
+        // Outliers of this look that are none among all repeats keep it open, and are reported.
         if whole.apart.is_empty() {
             whole.apart = now.apart;
         }
@@ -76,7 +76,7 @@ pub fn compare_at_looks(asked: &AtLooks) -> Comparison {
     whole
 }
 
-/// Returns what the looks were, in words.
+/// Describes the looks in words.
 fn describe_looks(asked: &AtLooks, decided_after: Option<u32>) -> String {
     let Some((last, before)) = asked.looks.split_last() else {
         return "not looked at yet: a look comes after five repeats".to_owned();

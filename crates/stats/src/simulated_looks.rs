@@ -1,4 +1,4 @@
-//! Experiments with factors that are looked at while repeats come in: how often any word of theirs is false, of comparisons and effects together.
+//! Simulates experiments with factors that are looked at while repeats come in: how often any verdict on a comparison or effect is false.
 
 use units::{Better, Seed, Test};
 
@@ -9,11 +9,11 @@ use crate::{AtLooks, LOOKS, Verdict, claims_of, compare_at_looks, judge_after_lo
 /// The relative difference that does not matter.
 const THRESHOLD: f64 = 0.03;
 
-/// Returns the share of so many experiments in which any word is false. All effects must lie at the border, where each word of theirs is; a
-/// comparison of a combination with the first is false where it says what the true ratio is not beyond.
+/// Returns the share of so many experiments in which any verdict is false. The effects must all lie at the border, where every verdict on them is
+/// false; the verdict that compares a combination with the first is false where the true ratio contradicts it.
 pub fn any_false_verdict(simulated: Factorial, experiments: u32, seed: Seed) -> f64 {
     let mut rng = seed.generator();
-    // Without chance there is what is true.
+    // Without noise the values are the true ones.
     let quiet = Factorial { spread: 0.0, blocks: 0.0, ..simulated };
     let truth: Vec<f64> = quiet.draw(1, &mut rng).iter().map(|trial| trial.value).collect();
     let most = LOOKS.last().copied().unwrap_or_default();
@@ -34,7 +34,7 @@ pub fn any_false_verdict(simulated: Factorial, experiments: u32, seed: Seed) -> 
 const CLAIMS: usize = 13;
 const FACTORS: [Factor; 3] = [Factor { levels: 2, ordered: false }; 3];
 
-/// The repeat at which the run ends, and the true ratio and the verdict of each combination but the first against that.
+/// The repeat at which the run ends, and for each combination but the first its true ratio to the first and the verdict on it.
 fn comparisons(trials: &[Trial], truth: &[f64]) -> (u32, Vec<(f64, Option<Verdict>)>) {
     let of = |combination: usize| trials.iter().skip(combination).step_by(truth.len());
     let mut last = 0;
@@ -58,7 +58,7 @@ fn comparisons(trials: &[Trial], truth: &[f64]) -> (u32, Vec<(f64, Option<Verdic
     (last, compared)
 }
 
-/// Tells whether a word is false of a true ratio. What lies at the border, where chance alone decides, is neither beyond it nor within.
+/// Tells whether a verdict contradicts the true ratio. At the border, where chance alone decides, `better`, `worse` and `same` are all false.
 fn is_false(ratio: f64, verdict: Option<Verdict>) -> bool {
     let near = 1e-9;
     match verdict {
@@ -69,7 +69,7 @@ fn is_false(ratio: f64, verdict: Option<Verdict>) -> bool {
     }
 }
 
-/// Tells whether any effect gets a word at the end of the run, after the repeat `last`.
+/// Tells whether any effect gets a verdict at the end of the run, after the repeat `last`.
 fn effect_claimed(trials: &[Trial], last: u32) -> bool {
     let ran: Vec<Trial> = trials.iter().filter(|trial| trial.block < last).cloned().collect();
     let Some(mut all) = effects(&FACTORS, &ran, THRESHOLD) else { return false };

@@ -1,11 +1,12 @@
-//! Tails of which some runs are far worse than the others: how often a verdict is refused for it, and how often one is given in spite of it.
+//! Simulates distributions with tails, where some runs are far worse than the others: how often a verdict is refused because of them, and how
+//! often one is given in spite of them.
 
 use units::{Better, Seed, SplitMix64, Test};
 
 use crate::bootstrap::standard_normal;
 use crate::{Verdict, compare, judge};
 
-/// The way that runs of two variants differ by chance; their quiet runs are equal, with a spread of 1 %.
+/// The distribution of the runs of two variants; apart from the slow runs both are equal, with a spread of 1 %.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Tails {
     /// Normal.
@@ -16,25 +17,25 @@ pub enum Tails {
     HeavyTailed,
     /// This share of the runs of either side is ten times as slow.
     OfBoth(f64),
-    /// This share of the runs of the new side is.
+    /// This share of the runs of the new side is ten times as slow.
     OfNew(f64),
-    /// So many runs of the new side are, whatever chance says.
+    /// Exactly so many runs of the new side are ten times as slow.
     Some(usize),
 }
 
 /// Shares of experiments.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct TailShares {
-    /// `same` or `better`.
+    /// Share with the verdict `same` or `better`.
     pub given: f64,
-    /// One of these, although some run of the new side alone is far worse.
+    /// Share with one of these verdicts although only the new side has slow runs.
     pub wrong: f64,
-    /// The figures would have given a word, and runs that stand apart spoke against it.
+    /// Share in which the p-value allowed a verdict, but outliers contradicted it.
     pub refused: f64,
 }
 
 impl Tails {
-    /// Returns what becomes of so many experiments with so many runs of either side.
+    /// Simulates so many experiments with so many runs per side, and returns the shares.
     pub fn shares(self, runs: usize, experiments: u32, seed: Seed) -> TailShares {
         let mut rng = seed.generator();
         let (mut given, mut wrong, mut refused) = (0, 0, 0);

@@ -1,4 +1,4 @@
-//! Experiments whose truth is known: how often verdicts are right, and how often they are wrong.
+//! Simulates experiments whose true result is known: how often verdicts are right, and how often wrong.
 
 use units::{Better, Seed, SplitMix64, Test};
 
@@ -8,12 +8,12 @@ use crate::{
     AtLooks, Comparison, LOOKS, Verdict, compare, compare_at_looks, draw_orders, figure, judge,
 };
 
-/// The noise of the cells of a session. All kinds have a standard deviation of one but for drift, which comes on top.
+/// The noise of the cells of a session. All kinds have a standard deviation of one; drift adds its trend to it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Noise {
     /// Independent and normal.
     Normal,
-    /// Student's t with 3 degrees of freedom: now and then far out.
+    /// Student's t with 3 degrees of freedom: occasional far outliers.
     HeavyTailed,
     /// One cell in five is far on one side.
     Bimodal,
@@ -21,13 +21,13 @@ pub enum Noise {
     Correlated(f64),
     /// The machine drifts by so many standard deviations in ten cells.
     Drift(f64),
-    /// The base is constant, and the new side's logarithm exponential, its mean (paired) or median (ranked) where the ratio is.
+    /// The base is constant, and the logarithm of the new side exponential, shifted so that its mean (paired) or median (ranked) is the true ratio.
     SkewedAgainstConstant,
     /// The base spreads a tenth as much as the new side.
     UnequalSpreads,
     /// The base is constant, the new side normal.
     AgainstConstant,
-    /// A disturbance of one standard deviation that comes every so many cells, for half of them.
+    /// A periodic disturbance of one standard deviation, with a period of so many cells, present in half of them.
     Periodic(f64),
 }
 
@@ -36,28 +36,28 @@ pub enum Noise {
 pub enum Repeats {
     /// So many.
     Fixed(usize),
-    /// As many as are needed, by looks ([`LOOKS`]).
+    /// As many as are needed to decide at one of the [`LOOKS`].
     Auto,
 }
 
-/// An experiment that is simulated again and again, with one question and two variants.
+/// An experiment with one question and two variants, to be simulated many times.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Simulated {
     /// The noise of the cells.
     pub noise: Noise,
-    /// Its standard deviation, as a share of the value.
+    /// The noise's standard deviation, as a share of the value.
     pub spread: f64,
     /// The true ratio of the new variant to the base.
     pub ratio: f64,
-    /// Repeats.
+    /// The number of repeats.
     pub repeats: Repeats,
-    /// The test that compares them.
+    /// The test that compares the two variants.
     pub test: Test,
-    /// The share that does not matter.
+    /// The relative difference that does not matter.
     pub threshold: f64,
 }
 
-/// The share of all experiments that got each verdict.
+/// The shares of the experiments that got each verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Shares {
     /// `better`: more than the threshold above the base.
@@ -70,12 +70,12 @@ pub struct Shares {
     pub unclear: f64,
     /// The mean number of repeats.
     pub repeats: f64,
-    /// Number of experiments that these are shares of.
+    /// Number of experiments that were simulated.
     pub experiments: u32,
 }
 
 impl Simulated {
-    /// The verdicts of so many experiments.
+    /// Simulates so many experiments and returns the shares of their verdicts.
     pub fn shares(&self, experiments: u32, seed: Seed) -> Shares {
         let mut rng = seed.generator();
         let (mut better, mut worse, mut same) = (0, 0, 0);
@@ -97,7 +97,7 @@ impl Simulated {
         Shares { better, worse, same, unclear, repeats, experiments }
     }
 
-    /// The comparison of one experiment.
+    /// Simulates one experiment and returns its comparison.
     fn experiment(&self, rng: &mut SplitMix64) -> Comparison {
         match self.repeats {
             Repeats::Fixed(n) => {
@@ -121,7 +121,7 @@ impl Simulated {
         }
     }
 
-    /// So many repeats: the cells one after another, their order within each drawn as that of an experiment.
+    /// Draws the pairs of so many repeats; the order of the two cells in each repeat is drawn as in an experiment.
     fn pairs(&self, repeats: usize, rng: &mut SplitMix64) -> Vec<(f64, f64)> {
         let mut state =
             Session { noise: self.noise, cell: 0, last: standard_normal(rng), phase: rng.unit() };
@@ -132,7 +132,7 @@ impl Simulated {
                 let new = -(1.0 - rng.unit()).ln() - center;
                 return (1.0, self.ratio * (self.spread * new).exp());
             }
-            // How much of the noise the base has.
+            // The share of the noise that the base gets.
             let quiet = match self.noise {
                 Noise::UnequalSpreads => Some(0.1),
                 Noise::AgainstConstant => Some(0.0),
@@ -150,7 +150,7 @@ impl Simulated {
     }
 }
 
-/// The machine while an experiment runs.
+/// The state of the simulated machine during an experiment.
 struct Session {
     noise: Noise,
     cell: u32,
@@ -191,12 +191,12 @@ impl Session {
     }
 }
 
-/// The distribution that figures of single runs are drawn from, to count how often the interval of their median holds the truth.
+/// The distribution that figures of single runs are drawn from, to count how often the interval of their median contains the true median.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sample {
     /// Normal, with a spread of 5 %.
     Normal,
-    /// Exponential, one above zero.
+    /// Exponential, shifted up by one.
     Skewed,
     /// One run in five is 20 % slower.
     Slow,
@@ -207,11 +207,11 @@ pub enum Sample {
 }
 
 impl Sample {
-    /// Every one.
+    /// All samples.
     pub const ALL: [Self; 5] =
         [Self::Normal, Self::Skewed, Self::Slow, Self::TwoModes, Self::Counts];
 
-    /// Its name in tables.
+    /// Name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Normal => "normal",
@@ -235,7 +235,7 @@ impl Sample {
         }
     }
 
-    /// One value.
+    /// Draws one value.
     pub fn draw(self, rng: &mut SplitMix64) -> f64 {
         match self {
             Self::Normal => 100.0 + 5.0 * standard_normal(rng),
@@ -243,7 +243,7 @@ impl Sample {
             Self::Slow => one_of(rng, 0.2),
             Self::TwoModes => one_of(rng, 0.35),
             Self::Counts => {
-                // Arrivals at distances that are exponential, within one half.
+                // The number of arrivals within one half, at exponential intervals.
                 let next = |rng: &mut SplitMix64| -(1.0 - rng.unit()).ln();
                 let (mut count, mut at) = (0.0, next(rng));
                 while at < 0.5 {
@@ -254,7 +254,7 @@ impl Sample {
         }
     }
 
-    /// In what share of `experiments` with so many runs the interval of the median holds the true one.
+    /// Returns the share of `experiments`, with so many runs each, in which the interval of the median contains the true median.
     pub fn covered(self, runs: usize, experiments: u32, seed: Seed) -> f64 {
         let mut rng = seed.derive(self.name()).generator();
         let holds = |_: &u32| {
@@ -266,7 +266,7 @@ impl Sample {
     }
 }
 
-/// A run at 100, or in this share of all at 80, with a spread of 2.
+/// Draws a run at 100, or with the probability `slow` at 80, with a spread of 2.
 fn one_of(rng: &mut SplitMix64, slow: f64) -> f64 {
     let level = if rng.unit() < slow { 80.0 } else { 100.0 };
     level + 2.0 * standard_normal(rng)
@@ -281,12 +281,12 @@ pub struct Series {
     pub spread: f64,
     /// The correlation of each value with the one before (AR(1)).
     pub carry: f64,
-    /// Before which value it changes, and what the level is then over the one before; `None` for a flat one.
+    /// The number of values before the change, and the ratio of the level after it to the one before; `None` for a flat series.
     pub change: Option<(usize, f64)>,
 }
 
 impl Series {
-    /// One such series, its first level 100.
+    /// Draws one such series with a first level of 100.
     pub fn draw(&self, rng: &mut SplitMix64) -> Vec<f64> {
         let mut state = standard_normal(rng);
         let fresh = (1.0 - self.carry * self.carry).sqrt();
@@ -304,23 +304,23 @@ impl Series {
 pub struct Factorial {
     /// Standard deviation of a cell, as a share of its value.
     pub spread: f64,
-    /// That of what a block's cells share.
+    /// Standard deviation of the part that all cells of a block share.
     pub blocks: f64,
     /// The true ratio of each factor's second level to its first, on average over the levels of the others.
     pub ratios: [f64; 3],
-    /// The factor between each of these ratios at the second level of another factor and at its first.
+    /// The interaction of any two factors: the ratio of one factor at the second level of the other, over that at its first level.
     pub all: f64,
 }
 
 impl Factorial {
-    /// The cells of so many blocks.
+    /// Draws the cells of so many blocks.
     pub fn draw(&self, blocks: u32, rng: &mut SplitMix64) -> Vec<Trial> {
         let mut trials = Vec::new();
         for block in 0..blocks {
             let shared = self.blocks * standard_normal(rng);
             for cell in 0..8 {
                 let levels: Vec<usize> = (0..3).map(|factor| cell >> factor & 1).collect();
-                // A two-way effect is centred, so that the mean effect of each factor stays what it is.
+                // Two-way effects are centred, so that they do not change the mean effect of each factor.
                 let side = |factor: usize| levels[factor] as f64 - 0.5;
                 let mains: f64 = (0..3).map(|f| side(f) * self.ratios[f].ln()).sum();
                 let both = side(0) * side(1) + side(0) * side(2) + side(1) * side(2);

@@ -1,4 +1,4 @@
-//! The spread of interval figures within one run, as the thesis tabulates it.
+//! The spread of the figures of a run's intervals, in the form of the tables of the thesis that Fathom began with.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,8 +6,8 @@ use crate::quantile::{Sorted, median, quantile};
 
 /// Median, quartiles, extremes, mean and standard deviation of a sample, in the sample's unit.
 ///
-/// It describes one run. Neighbouring intervals of a run depend on each other, so `n` here is no
-/// number of replicates; [`crate::effective_sample_size`] says what it is worth.
+/// It describes one run. Neighbouring intervals of a run depend on each other, so `n` is not a
+/// number of independent values; [`crate::effective_sample_size`] estimates that.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
     /// Number of finite values.

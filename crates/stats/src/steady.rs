@@ -2,23 +2,23 @@
 
 use crate::spread::mean;
 
-/// Parts of a window: the rule is about their means, as SNIA's is about the means of five rounds. Single intervals spread too far even in a
-/// flat series.
+/// Number of parts of a window. The rule applies to their means, as SNIA's does to the means of five rounds: single intervals spread too far
+/// even in a flat series.
 const PARTS: usize = 5;
 
 /// Drift and spread of a window of values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Window {
-    /// The gain of the straight line through the values from the first to the last, percent of their mean; negative when it falls. Least squares.
+    /// The rise of the least-squares line from the first value to the last, percent of the mean; negative when it falls.
     pub slope_percent: f64,
-    /// Largest less smallest, percent of the mean.
+    /// Largest minus smallest value, percent of the mean.
     pub spread_percent: f64,
 }
 
-/// When a series counts as settled.
+/// The rule by which a series counts as settled.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SteadyRule {
-    /// Values in a window; at least 2. Of more than five the means of its five parts are held to the rule.
+    /// Number of values in a window; at least 2. With more than five, the rule applies to the means of five parts of the window.
     pub window: usize,
     /// The drift that is allowed either way, percent of the mean.
     pub slope_percent: f64,
@@ -63,12 +63,12 @@ pub fn window(values: &[f64]) -> Option<Window> {
 }
 
 impl SteadyRule {
-    /// Returns what the last whole window of `values` shows; `None` before there is one.
+    /// Returns drift and spread of the last whole window of `values`; `None` before there is one.
     pub fn last(&self, values: &[f64]) -> Option<Window> {
         values.len().checked_sub(self.window.max(2)).and_then(|from| window(&values[from..]))
     }
 
-    /// Tells whether a window keeps the rule.
+    /// Tells whether a window satisfies the rule.
     pub fn holds(&self, window: &Window) -> bool {
         window.slope_percent.abs() <= self.slope_percent
             && window.spread_percent <= self.spread_percent

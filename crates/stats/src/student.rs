@@ -5,7 +5,7 @@ use std::f64::consts::PI;
 use crate::Interval;
 use crate::spread::mean;
 
-/// The 95 % interval of the mean of `values`, taken for normal (Student 1908); `None` of less than two.
+/// The 95 % interval of the mean of `values`, assumed normal (Student 1908); `None` for fewer than two.
 pub fn mean_interval(values: &[f64]) -> Option<Interval> {
     let (n, centre) = (values.len(), mean(values));
     if n < 2 || values.iter().any(|v| !v.is_finite()) {
@@ -17,14 +17,14 @@ pub fn mean_interval(values: &[f64]) -> Option<Interval> {
     Some(Interval { low: centre - half, high: centre + half })
 }
 
-/// The least number of pairs whose 95 % interval goes no farther than `distance` from their mean, where one has the standard deviation
-/// `deviation`; `None` above 1000.
+/// The least number of pairs whose 95 % interval reaches no farther than `distance` from their mean, where single pairs have the standard
+/// deviation `deviation`; `None` above 1000.
 pub fn repeats_for(deviation: f64, distance: f64) -> Option<usize> {
     (2..=1000).find(|n| critical(0.05, n - 1) * deviation <= distance * (*n as f64).sqrt())
 }
 
-/// By how much the variance of a normal population may be less or more than that of a sample of it, in 80 % of samples, with `freedom` degrees
-/// of freedom, at least 1: its quantiles of χ² by Wilson and Hilferty (1931), from four on within 1 %.
+/// The 80 % interval of the variance of a normal population, as factors of the variance of a sample with `freedom` degrees of freedom, at
+/// least 1: from the quantiles of χ² by Wilson and Hilferty (1931), from four on within 1 %.
 pub(crate) fn variance_range(freedom: usize) -> (f64, f64) {
     /// The normal quantile of 90 %.
     const Z: f64 = 1.2816;
@@ -45,7 +45,7 @@ pub(crate) fn two_sided(t: f64, freedom: usize) -> f64 {
     let x = 2.0 * a / (2.0 * a + square);
     let rest = square / (2.0 * a + square);
     let front = (a * x.ln()).exp() * rest.sqrt() / beta_with_half(freedom);
-    // The fraction converges fast on this side alone; I(x; a, b) = 1 - I(1 - x; b, a).
+    // The fraction converges fast only on this side; I(x; a, b) = 1 - I(1 - x; b, a).
     if x < (a + 1.0) / (a + 2.5) {
         front * fraction(a, 0.5, x) / a
     } else {
@@ -59,8 +59,8 @@ pub(crate) fn upper_tail(t: f64, freedom: usize) -> f64 {
     if t > 0.0 { half } else { 1.0 - half }
 }
 
-/// The `t` that |T| exceeds with the chance `alpha`, by Newton's method: the tail is convex, so it comes from below and never
-/// goes too far.
+/// The `t` that |T| exceeds with the chance `alpha`, by Newton's method: the tail is convex, so that the iteration rises from below and never
+/// overshoots.
 pub(crate) fn critical(alpha: f64, freedom: usize) -> f64 {
     let n = freedom as f64;
     let scale = n.sqrt() * beta_with_half(freedom);

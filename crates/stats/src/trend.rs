@@ -1,24 +1,24 @@
-//! Changes in a series of results, one after another: a measurement that is repeated on every release.
+//! Changes in a series of successive results: a measurement that is repeated, for example, on every release.
 
 use units::{Seed, SplitMix64};
 
 use crate::quantile::Sorted;
 use crate::spread::mean;
 
-/// Fewer results say too little: they do not tell a change from results that follow each other.
+/// Fewest results for a trend: with fewer a change cannot be told from correlated results.
 pub const LEAST_RESULTS: usize = 20;
-/// Older results than these no longer matter.
+/// Most results that are looked at: older ones no longer matter.
 pub const MOST_RESULTS: usize = 100;
 
-/// On either side of a change there are at least so many results.
+/// Fewest results on either side of a change.
 const EITHER_SIDE: usize = 4;
-/// Series that are drawn to find how great the statistic is by chance.
+/// Number of series drawn to find how large the statistic becomes by chance.
 const DRAWN: u32 = 4_999;
 /// A single change counts below this p: a series is tested again after each result.
 const ERROR: f64 = 0.001;
-/// One that was mended later counts below this p: it is looked for second, and in more places.
+/// A change that was undone later counts below this p, which is smaller because it is searched for second, and in more places.
 const STRETCH_ERROR: f64 = 0.000_5;
-/// Results that follow the one before by more than this correlation drift where no change accounts for it.
+/// Lag-one correlation above which a series without a change counts as drifting.
 const DRIFTING: f64 = 0.3;
 
 /// The trend of a series of results.
@@ -26,9 +26,9 @@ const DRIFTING: f64 = 0.3;
 pub enum Trend {
     /// Fewer than [`LEAST_RESULTS`].
     TooFew,
-    /// It drifts: there is no change that counts, and each result follows the one before with this correlation.
+    /// The series drifts: there is no change that counts, and each result is correlated this much with the one before.
     Drifting(f64),
-    /// Its changes, in order; none where it stays.
+    /// The changes, in order; none where the series is stable.
     Changes(Vec<LevelShift>),
 }
 
@@ -37,18 +37,18 @@ pub enum Trend {
 pub struct LevelShift {
     /// Number of results before it.
     pub at: usize,
-    /// The mean after less the mean before, of the stretches on either side of it.
+    /// The mean of the stretch after it minus the mean of the stretch before it.
     pub by: f64,
     /// The share of drawn series without a change whose statistic is at least as great.
     pub p: f64,
 }
 
-/// The changes in `values`, oldest first, of which only the last [`MOST_RESULTS`] count; places are among all of them.
+/// Finds the changes in `values`, oldest first. Only the last [`MOST_RESULTS`] are looked at; places count from the first of all values.
 ///
-/// The statistic is the greatest two-sample t of a stretch of results against those before and behind it, at least four either way
-/// (circular binary segmentation: Olshen and others 2004; a stretch up to the end is a single change, and one that was mended is found as
-/// well); p is the share of 4,999 drawn series without a change that have a greater one (`Drawn`). A change has p < 0.001, one that was mended
-/// p < 0.0005, and is at least `least`; its parts are looked at again. `seed` draws the series.
+/// The statistic is the greatest two-sample t of a stretch of results against those before and behind it, at least four on either side
+/// (circular binary segmentation: Olshen and others 2004). A stretch up to the end is a single change, an inner one a change that was undone.
+/// p is the share of 4,999 drawn series without a change whose statistic is at least as great (`Drawn`). A single change needs p < 0.001, one that
+/// was undone p < 0.0005, and each a size of at least `least`; the parts are then searched again. `seed` seeds the drawn series.
 pub fn trend(values: &[f64], least: f64, seed: Seed) -> Trend {
     let first = values.len().saturating_sub(MOST_RESULTS);
     let recent = &values[first..];
@@ -59,7 +59,7 @@ pub fn trend(values: &[f64], least: f64, seed: Seed) -> Trend {
     divide(recent, 0, seed, &mut edges);
     edges.sort_by_key(|(at, _)| *at);
     let mut changes = shifts(recent, &edges);
-    // The least is taken out first: the stretches beside it become one.
+    // The smallest change is removed first: removing it joins the stretches on its sides, which changes the size of the others.
     while let Some(small) = least_of(&changes).filter(|at| changes[*at].by.abs() < least) {
         edges.remove(small);
         changes = shifts(recent, &edges);
@@ -77,7 +77,7 @@ fn least_of(changes: &[LevelShift]) -> Option<usize> {
     (0..changes.len()).min_by(|a, b| by(a).total_cmp(&by(b)))
 }
 
-/// The changes at these places, each between the stretches on its sides.
+/// The changes at these places, each computed from the stretches on its two sides.
 fn shifts(values: &[f64], edges: &[(usize, f64)]) -> Vec<LevelShift> {
     let level = |from: usize, to: usize| mean(&values[from..to]);
     let shift = |place: usize| {
@@ -89,7 +89,7 @@ fn shifts(values: &[f64], edges: &[(usize, f64)]) -> Vec<LevelShift> {
     (0..edges.len()).map(shift).collect()
 }
 
-/// Finds the places of changes in a stretch that begins with result `first`, with their p: a single one, or else one and what ended it.
+/// Finds the places of changes in a stretch that begins with result `first`, with their p: a single change, or else one and its end.
 fn divide(values: &[f64], first: usize, seed: Seed, found: &mut Vec<(usize, f64)>) {
     let seed = seed.derive(&format!("trend {first} {}", values.len()));
     let split = tested(values, seed, (single, ERROR))
@@ -102,13 +102,13 @@ fn divide(values: &[f64], first: usize, seed: Seed, found: &mut Vec<(usize, f64)
     }
 }
 
-/// A stretch, from and to, with its two-sample t against the rest.
+/// A stretch (from, to) and its two-sample t against the rest.
 type Split = ((usize, usize), f64);
 
-/// Finds the greatest split of one kind.
+/// A function that finds the split of one kind with the greatest t.
 type Greatest = fn(&[f64]) -> Option<Split>;
 
-/// The greatest split of its kind with its p, where that counts.
+/// Returns the greatest split of its kind with its p, if that is below `error`.
 fn tested(values: &[f64], seed: Seed, (greatest, error): (Greatest, f64)) -> Option<Split> {
     let (at, statistic) = greatest(values)?;
     let mut drawn = Drawn::beside(values, at);
@@ -117,7 +117,7 @@ fn tested(values: &[f64], seed: Seed, (greatest, error): (Greatest, f64)) -> Opt
     for _ in 0..DRAWN {
         let by_chance = greatest(drawn.next(&mut rng));
         as_great += u32::from(by_chance.is_some_and(|(_, chance)| chance >= statistic));
-        // So many that the rest cannot bring p below the border.
+        // Whatever the remaining series give, p can no longer be below `error`.
         if p_of(as_great) >= error {
             return None;
         }
@@ -125,19 +125,19 @@ fn tested(values: &[f64], seed: Seed, (greatest, error): (Greatest, f64)) -> Opt
     Some((at, p_of(as_great)))
 }
 
-/// The p of so many drawn series that are as far out; the one that was found is one of them.
+/// The p-value if so many drawn series have a statistic as great; the observed series counts as one of them.
 fn p_of(as_great: u32) -> f64 {
     f64::from(as_great + 1) / f64::from(DRAWN + 1)
 }
 
-/// Series without a change whose values follow each other as much as those that were found may do.
+/// Draws series without a change, whose values are as autocorrelated as the observed ones may be.
 ///
-/// What is left of these beside the split is prewhitened, the order of what that leaves is drawn, and the dependence put back: drawn orders of the
-/// values themselves (Matteson and James 2014) would take each result for independent of the one before it. How much each follows is taken from the same
-/// few values, from which the split took away a part of it, so more is supposed than is seen ([`supposed`]).
+/// The residuals about the split are prewhitened, permuted at random, and the autocorrelation put back: permuting the values themselves (Matteson and
+/// James 2014) would assume that each result is independent of the one before it. The autocorrelation is estimated from the same few values,
+/// where the split has absorbed a part of it, so that more is assumed than is seen ([`supposed`]).
 struct Drawn {
     follows: f64,
-    /// The part of each result that is new.
+    /// The innovations: the part of each residual that does not follow from the one before it.
     news: Vec<f64>,
     series: Vec<f64>,
 }
@@ -171,14 +171,14 @@ impl Drawn {
     }
 }
 
-/// Returns how much each of `n` results may follow the one before, where what is left beside a split follows by `seen`: three times the bias of that
-/// (Kendall 1954; a split that was looked for takes away more than a mean does) and one standard error are added.
+/// Returns the lag-one correlation to assume for `n` results whose residuals about a split have the correlation `seen`: three times the bias of that
+/// (Kendall 1954; a split that was searched for absorbs more than a mean does) and one standard error are added.
 fn supposed(seen: f64, n: usize) -> f64 {
     let n = n as f64;
     (seen + 3.0 * (1.0 + 3.0 * seen) / n + 1.0 / n.sqrt()).clamp(0.0, 0.9)
 }
 
-/// The end of a series that differs most from what is before it.
+/// The final stretch of a series that differs most from all before it.
 fn single(values: &[f64]) -> Option<Split> {
     let n = values.len();
     most(values, (EITHER_SIDE..=n.saturating_sub(EITHER_SIDE)).map(|from| (from, n)))
@@ -191,7 +191,7 @@ fn stretch(values: &[f64]) -> Option<Split> {
     most(values, (EITHER_SIDE..=end).flat_map(of))
 }
 
-/// The one of these stretches that differs most from the rest; `None` where there is none, and where nothing varies.
+/// Whichever of these stretches differs most from the rest; `None` where there is none, and where nothing varies.
 fn most(values: &[f64], stretches: impl Iterator<Item = (usize, usize)>) -> Option<Split> {
     let n = values.len();
     let centre = mean(values);
@@ -199,7 +199,7 @@ fn most(values: &[f64], stretches: impl Iterator<Item = (usize, usize)>) -> Opti
     if n < 2 * EITHER_SIDE || whole <= 0.0 {
         return None;
     }
-    // Sums of what lies beyond the mean, from the start.
+    // Prefix sums of the deviations from the mean.
     let mut sums = Vec::with_capacity(n + 1);
     let mut sum = 0.0;
     sums.push(sum);
@@ -210,7 +210,7 @@ fn most(values: &[f64], stretches: impl Iterator<Item = (usize, usize)>) -> Opti
     let mut best = ((0, 0), 0.0);
     for (from, to) in stretches {
         let (inner, outer) = ((to - from) as f64, (n - (to - from)) as f64);
-        // Squares between the two sides, of all squares.
+        // Sum of squares between the stretch and the rest.
         let between = (sums[to] - sums[from]).powi(2) * (1.0 / inner + 1.0 / outer);
         if between > best.1 {
             best = ((from, to), between);
@@ -221,7 +221,7 @@ fn most(values: &[f64], stretches: impl Iterator<Item = (usize, usize)>) -> Opti
     (at.1 > 0).then(|| (at, ((n as f64 - 2.0) * between / within).sqrt()))
 }
 
-/// Returns what is left of each result beside the median of its stretch.
+/// Returns the residual of each result about the median of its stretch.
 fn residuals(values: &[f64], edges: &[(usize, f64)]) -> Vec<f64> {
     let mut ends: Vec<usize> = vec![0];
     ends.extend(edges.iter().map(|edge| edge.0));
@@ -234,7 +234,7 @@ fn residuals(values: &[f64], edges: &[(usize, f64)]) -> Vec<f64> {
     stretches.collect()
 }
 
-/// Returns how much each follows the one before; 0 where nothing varies.
+/// Returns the lag-one correlation of the residuals; 0 where nothing varies.
 fn lag_one(residuals: &[f64]) -> f64 {
     let squares: f64 = residuals.iter().map(|r| r * r).sum();
     if squares <= 0.0 {

@@ -1,9 +1,9 @@
-//! The word for a comparison.
+//! The verdict on a comparison.
 
 use serde::{Deserialize, Serialize};
 use units::Better;
 
-/// With fewer repeats no verdict is given: of four a side not even complete separation decides two questions.
+/// Fewest repeats for a verdict: with four per side, not even complete separation is significant for two questions.
 pub const LEAST_REPEATS: usize = 5;
 
 /// The result of a comparison in one metric.
@@ -14,11 +14,11 @@ pub enum Verdict {
     Better,
     /// The new side is worse, by more than the threshold.
     Worse,
-    /// The two sides differ by less than the threshold. A claim, not the lack of one.
+    /// The two sides differ by less than the threshold. This too is a proven claim, not a lack of proof.
     Same,
-    /// They differ by more than the threshold, and neither more nor less is good.
+    /// They differ by more than the threshold, in a figure for which neither more nor less is good.
     Differs,
-    /// These repeats do not decide.
+    /// These repeats do not decide the question.
     Unclear,
 }
 
@@ -45,19 +45,19 @@ impl std::fmt::Display for Verdict {
     }
 }
 
-/// The claim that figures point to, which a test then confirms or does not.
+/// The claim that figures point to, which a test then confirms or leaves open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Claim {
-    /// The new side is beyond the zone of what does not matter, above it.
+    /// The difference lies above the zone of differences that do not matter.
     More,
-    /// It is below that zone.
+    /// It lies below that zone.
     Less,
-    /// It is within.
+    /// It lies within that zone.
     Within,
 }
 
 impl Claim {
-    /// Returns the claim that an estimate points to; the borders belong to the zone.
+    /// Returns the claim that an estimate points to; the zone includes its borders.
     pub(crate) fn of(estimate: f64, (low, high): (f64, f64)) -> Self {
         if estimate > high {
             Self::More
@@ -79,8 +79,8 @@ pub(crate) fn word(claim: Claim, better: Better) -> Verdict {
     }
 }
 
-/// Returns the share of runs, percent, that can be of another kind although none of `runs` was, with 95 % confidence: the p for which
-/// (1 - p)^n is 0.05 (Hanley and Lippman-Hand 1983). No test of the runs there are can see those that have not come up.
+/// Returns the largest share of runs, percent, that may behave differently although none of `runs` did, with 95 % confidence: the p for which
+/// (1 - p)^n is 0.05 (Hanley and Lippman-Hand 1983). No test can notice a kind of run that has not occurred yet.
 pub fn unseen_percent(runs: usize) -> f64 {
     100.0 * (1.0 - 0.05_f64.powf(1.0 / runs.max(1) as f64))
 }

@@ -50,7 +50,7 @@ pub fn is_block(file: &File) -> io::Result<bool> {
     Ok(file.metadata()?.file_type().is_block_device())
 }
 
-/// The number of the block device at `path`, links followed; `None` when it is something else.
+/// The number of the block device at `path`, with links followed; `None` if it is something else.
 pub fn number(path: &Path) -> io::Result<Option<Number>> {
     let stat = rustix::fs::stat(path)?;
     let block =
@@ -61,10 +61,10 @@ pub fn number(path: &Path) -> io::Result<Option<Number>> {
     }))
 }
 
-/// Returns the nodes of all block devices that the kernel has, as `/dev/sda`, in the order of their names; none where sysfs cannot be read.
+/// Returns the nodes of all block devices of the kernel, such as `/dev/sda`, in the order of their names; none if sysfs cannot be read.
 pub fn nodes() -> Vec<String> {
     let there = std::fs::read_dir("/sys/class/block").into_iter().flatten().flatten();
-    // A node in a folder has a `!` for each `/` of its name.
+    // sysfs writes `!` for each `/` in a node's name.
     let node = |name: String| format!("/dev/{}", name.replace('!', "/"));
     let mut nodes: Vec<_> =
         there.filter_map(|entry| entry.file_name().into_string().ok()).map(node).collect();
@@ -77,17 +77,17 @@ pub fn sysfs(number: Number) -> PathBuf {
     PathBuf::from(format!("/sys/dev/block/{number}"))
 }
 
-/// Returns the number that a file of sysfs holds (`dev`); `None` where it holds none.
+/// Returns the device number that a file of sysfs (`dev`) holds; `None` if it holds none.
 pub fn number_in(file: &Path) -> Option<Number> {
     let text = std::fs::read_to_string(file).ok()?;
     let (major, minor) = text.trim().split_once(':')?;
     Some(Number { major: major.parse().ok()?, minor: minor.parse().ok()? })
 }
 
-/// Highest number of devices that are followed down; nobody stacks so many.
+/// Most levels of stacked devices that are followed down; nobody stacks so many.
 pub const MAX_DEPTH: u32 = 16;
 
-/// Returns the devices that LVM, RAID and the like made a device of, in the order of their numbers.
+/// Returns the devices that this device was made of by LVM, RAID and the like, in the order of their numbers.
 pub fn members(number: Number) -> Vec<Number> {
     let entries = std::fs::read_dir(sysfs(number).join("slaves")).into_iter().flatten().flatten();
     let mut all: Vec<_> =
@@ -113,7 +113,7 @@ pub fn holders(number: Number) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Returns where this device itself is mounted, as the calling process sees it; its partitions are devices of their own.
+/// Returns the places where this device itself is mounted, as the calling process sees them; its partitions are separate devices.
 pub fn mount_points(number: Number) -> io::Result<Vec<PathBuf>> {
     Ok(mounts_of(number, &std::fs::read_to_string("/proc/self/mountinfo")?))
 }
@@ -125,8 +125,8 @@ pub fn swaps() -> io::Result<Vec<PathBuf>> {
     Ok(paths.map(|path| PathBuf::from(unescape(path))).collect())
 }
 
-/// Returns the number of the device of a mount (`7:0`), by the number, the type and the source in its line of `mountinfo`. The number there is the device's but
-/// for btrfs, which has one of its own and whose source the kernel names itself.
+/// Returns the number of the device behind a mount (`7:0`), from the number, type and source in its line of `mountinfo`. That number is the device's,
+/// except for btrfs, which has a number of its own; there the source leads to the device.
 pub fn device_of_mount(mounted: &str, kind: &str, source: &str) -> String {
     let of_source = || number(Path::new(&unescape(source))).ok().flatten();
     let device = if kind == "btrfs" { of_source() } else { None };
@@ -163,7 +163,7 @@ pub fn size_bytes(file: &File) -> io::Result<Bytes> {
     Ok(Bytes(size))
 }
 
-/// The device's logical block size: every direct I/O is a multiple of it.
+/// The device's logical block size; every direct I/O has to be a multiple of it.
 pub fn logical_block_size(file: &File) -> io::Result<Bytes> {
     let mut size: libc::c_int = 0;
     // SAFETY: BLKSSZGET writes one int.
@@ -184,7 +184,7 @@ pub fn is_read_only(file: &File) -> io::Result<bool> {
 pub enum Backing {
     /// A block device.
     Device(Number),
-    /// A file, as `stat` calls it: the number of its file system's device, and its inode.
+    /// A file, identified as by `stat`: the number of its file system's device, and its inode.
     File {
         /// `st_dev`.
         device: u64,
@@ -193,13 +193,13 @@ pub enum Backing {
     },
 }
 
-/// Returns what the loop device stands on, whatever that is called by now. Fails with `ENXIO` where it stands on nothing.
+/// Returns what the loop device stands on, independent of any name. Fails with `ENXIO` if it stands on nothing.
 pub fn loop_backing(device: &File) -> io::Result<Backing> {
     let mut info = [0u64; LOOP_INFO_WORDS];
     // SAFETY: LOOP_GET_STATUS64 writes one loop_info64, which has so many words.
     unsafe { ioctl(device, LOOP_GET_STATUS64, info.as_mut_ptr().cast()) }?;
     let [file_system, inode, number, ..] = info;
-    // A file has no number of its own; some kernels tell that of its file system again.
+    // A file has no device number; some kernels repeat that of its file system instead.
     Ok(match number == 0 || number == file_system {
         true => Backing::File { device: file_system, inode },
         false => Backing::Device(Number {
@@ -221,8 +221,8 @@ pub fn flush(file: &File) -> io::Result<()> {
     Ok(rustix::fs::fsync(file.as_fd())?)
 }
 
-/// Drops the pages of `file` (a device or a file) that are on stable storage, as far as the kernel lets go of them: the next reads come from
-/// there. `BLKFLSBUF` would do the same for devices, but empties RAM disks of older kernels.
+/// Drops the pages of `file` (a device or a file) that are on stable storage, as far as the kernel agrees, so that the next reads come from there.
+/// `BLKFLSBUF` would do the same for devices, but empties RAM disks of older kernels.
 pub fn drop_cached(file: &File) {
     let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
 }

@@ -2,10 +2,10 @@
 
 use std::os::fd::{AsFd, AsRawFd};
 
-/// The call's number: the same wherever Linux runs but on Alpha, for which nobody builds this.
+/// The number of the call, the same on all architectures except Alpha, for which nobody builds this.
 const CACHESTAT: libc::c_long = 451;
 
-/// The part of a file that is asked about, bytes.
+/// The part of a file that is queried, bytes.
 #[repr(C)]
 struct Part {
     offset: u64,
@@ -23,26 +23,26 @@ struct Found {
     recently_evicted: u64,
 }
 
-/// Returns how many pages of `length` bytes from `offset` on are in the page cache; pages that the part touches count whole. Looking
-/// changes nothing: nothing is read, nothing is read ahead. See cachestat(2).
+/// Returns how many pages of the `length` bytes from `offset` on are in the page cache; partly covered pages count as whole ones. The query changes
+/// nothing: it neither reads nor reads ahead. See cachestat(2).
 ///
-/// `None` where the kernel does not say: before Linux 6.5, or where the file is neither the caller's nor one that it may write to.
+/// `None` where the kernel does not tell: before Linux 6.5, or if the file neither belongs to the caller nor is writable for it.
 pub fn pages(file: impl AsFd, offset: u64, length: u64) -> Option<u64> {
     look(file, offset, length).map(|found| found.cached)
 }
 
-/// Returns how many pages of such a part wait to be written, or are being written: as [`pages`].
+/// Returns how many pages of such a part are waiting to be written or being written, under the same conditions as [`pages`].
 pub fn unsaved(file: impl AsFd, offset: u64, length: u64) -> Option<u64> {
     look(file, offset, length).map(|found| found.dirty + found.writeback)
 }
 
 fn look(file: impl AsFd, offset: u64, length: u64) -> Option<Found> {
     if length == 0 {
-        // To the kernel that is all to the end.
+        // For the kernel a length of 0 means everything up to the end.
         return Some(Found::default());
     }
     let (part, mut found) = (Part { offset, length }, Found::default());
-    // SAFETY: both pointers are to live structures as the kernel lays them out, the second may be written to; it takes no other.
+    // SAFETY: both pointers point to live structures with the kernel's layout, and the second may be written to; no others are passed.
     let code = unsafe {
         libc::syscall(CACHESTAT, file.as_fd().as_raw_fd(), &raw const part, &raw mut found, 0)
     };

@@ -1,4 +1,4 @@
-//! Errors as one line.
+//! Errors and their causes as one line.
 
 use std::error::Error;
 

@@ -8,7 +8,7 @@ use units::Nanos;
 
 use crate::interrupt::{Interrupt, Level};
 
-/// The time that a real sleep goes on before it looks at the interrupt again.
+/// Longest time that a real sleep goes on before it checks for an interrupt again.
 const SLICE: Duration = Duration::from_millis(20);
 
 /// Time since an epoch, in nanoseconds. All clones tell the same time.
@@ -17,7 +17,7 @@ pub struct Clock(Arc<Kind>);
 
 #[derive(Debug)]
 enum Kind {
-    /// It showed `from` at the moment `at`.
+    /// Real time; the clock showed `from` at the moment `at`.
     Real {
         at: Instant,
         from: Nanos,
@@ -29,17 +29,17 @@ enum Kind {
 }
 
 impl Clock {
-    /// CLOCK_MONOTONIC; its epoch is now.
+    /// CLOCK_MONOTONIC, with its epoch now.
     pub fn real() -> Self {
         Self::real_from(Nanos(0))
     }
 
-    /// CLOCK_MONOTONIC; `from` has passed since its epoch, which another machine's clock began with.
+    /// CLOCK_MONOTONIC, with an epoch that was `from` ago, for instance that of another machine's clock.
     pub fn real_from(from: Nanos) -> Self {
         Self(Arc::new(Kind::Real { at: Instant::now(), from }))
     }
 
-    /// Virtual time from 0, which only moves when someone sleeps or advances it.
+    /// Virtual time from 0, which moves only when someone sleeps on it or advances it.
     ///
     /// With a `pace` each virtual second also takes that many real seconds (0.01 is a hundredth), so that
     /// a test can interrupt or kill a simulated run at a moment of its choice.
@@ -56,9 +56,9 @@ impl Clock {
         }
     }
 
-    /// Waits for `duration`, or less when `interrupt` asks for anything; gives the interrupt's level at the end.
+    /// Waits for `duration`, or less if `interrupt` is raised; returns the interrupt's level at the end.
     ///
-    /// A teardown that must wait although the user interrupted passes an [`Interrupt`] of its own.
+    /// A teardown that must wait even though the user interrupted uses a separate [`Interrupt`].
     pub fn sleep(&self, duration: Nanos, interrupt: &Interrupt) -> Level {
         match &*self.0 {
             Kind::Real { .. } => really_sleep(duration.into(), interrupt),

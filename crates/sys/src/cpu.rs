@@ -1,4 +1,4 @@
-//! Extensions of the CPU that matter for making and moving data.
+//! Extensions of the CPU that matter for generating and moving data.
 
 /// The CPU's extensions that Fathom uses or that explain its figures, as text (`sse4.2 aes avx2`); `none` when there is none.
 pub fn features() -> String {

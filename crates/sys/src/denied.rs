@@ -1,6 +1,6 @@
-//! The way round a refusal of the kernel.
+//! Advice for a refusal by the kernel.
 
-/// Returns what to do where permission was denied: root cannot become it, and is refused for other reasons.
+/// Returns advice for a denied permission: root cannot be told to become root, and is refused for other reasons.
 pub fn help() -> &'static str {
     help_for(rustix::process::geteuid().is_root())
 }

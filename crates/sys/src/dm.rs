@@ -1,12 +1,12 @@
 //! The device mapper's control node: messages to targets, status and table lines, names, removal.
 //!
-//! One ioctl where `dmsetup` would be a process: cheap enough to be sampled every second.
+//! One ioctl instead of a `dmsetup` process: cheap enough to be sampled every second.
 
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
 
-// <linux/dm-ioctl.h>: one header for all commands, then data in both directions.
+// <linux/dm-ioctl.h>: the same header for all commands, followed by data in both directions.
 const HEADER: usize = 312;
 const VERSION_AT: usize = 0;
 const DATA_SIZE_AT: usize = 12;
@@ -27,9 +27,9 @@ const BUFFER_FULL: u32 = 1 << 8;
 const NO_FLUSH: u32 = 1 << 11;
 const DATA_OUT: u32 = 1 << 16;
 
-/// Room for answers at first, bytes; it doubles until the answer fits.
+/// Initial room for answers, bytes; it is doubled until the answer fits.
 const ROOM: usize = 16 << 10;
-/// No answer is larger than this, bytes.
+/// Most room for an answer, bytes.
 const MOST_ROOM: usize = 16 << 20;
 
 /// The open control node.
@@ -57,15 +57,15 @@ impl std::fmt::Display for TargetLine {
 }
 
 impl Dm {
-    /// Opens `/dev/mapper/control`; fails where the device mapper is not loaded, or without root.
+    /// Opens `/dev/mapper/control`; fails if the device mapper is not loaded, or without root.
     pub fn open() -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).open("/dev/mapper/control").map(Self)
     }
 
-    /// The answer of a device's first target to `message`; empty when it answers nothing.
+    /// The answer of a device's first target to `message`; empty if it gives none.
     pub fn message(&self, device: &str, message: &str) -> io::Result<String> {
-        // The target is named by a sector of it: eight bytes of 0 before the words.
+        // The target is selected by one of its sectors: eight bytes of 0 before the words.
         let mut data = vec![0; 8];
         data.extend(message.as_bytes());
         data.push(0);
@@ -76,7 +76,7 @@ impl Dm {
         Ok(text(body(&answer)?))
     }
 
-    /// The status of every target of a device. Nothing is flushed for it.
+    /// The status of every target of a device, without flushing anything.
     pub fn status(&self, device: &str) -> io::Result<Vec<TargetLine>> {
         lines(&self.call(TABLE_STATUS, device, NO_FLUSH, &[])?)
     }
@@ -86,7 +86,7 @@ impl Dm {
         lines(&self.call(TABLE_STATUS, device, NO_FLUSH | STATUS_TABLE, &[])?)
     }
 
-    /// Removes a device. Fails with `ENXIO` when there is none of that name, `EBUSY` when it is in use.
+    /// Removes a device. Fails with `ENXIO` if there is none of that name, with `EBUSY` if it is in use.
     pub fn remove(&self, device: &str) -> io::Result<()> {
         self.call(DEV_REMOVE, device, 0, &[]).map(drop)
     }
@@ -94,7 +94,7 @@ impl Dm {
     /// Names of all devices.
     pub fn names(&self) -> io::Result<Vec<String>> {
         let answer = self.call(LIST_DEVICES, "", 0, &[])?;
-        // dm_name_list: device number, distance to the next entry, name. One entry of number 0 is none.
+        // dm_name_list: device number, distance to the next entry, name. A single entry with number 0 means that there are no devices.
         let found = entries(body(&answer)?, 8, 12)?;
         Ok(found
             .into_iter()
@@ -103,7 +103,7 @@ impl Dm {
             .collect())
     }
 
-    /// Every target type that is loaded, with its version.
+    /// All loaded target types, with their versions.
     pub fn targets(&self) -> io::Result<Vec<(String, [u32; 3])>> {
         let answer = self.call(LIST_VERSIONS, "", 0, &[])?;
         // dm_target_versions: distance to the next entry, three numbers, name.
@@ -113,7 +113,7 @@ impl Dm {
             .collect()
     }
 
-    /// One command: the whole answer, in a buffer that it fits in.
+    /// Performs one command; returns the whole answer, in a buffer that is large enough.
     fn call(
         &self,
         command: libc::c_ulong,
@@ -188,8 +188,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
 
-/// A chain of entries: heads of `head` bytes, of which four at `next_at` are the distance to the next one, each
-/// followed by a name.
+/// A chain of entries: heads of `head` bytes, each followed by a name; four bytes at `next_at` in a head are the distance to the next entry.
 fn entries(mut rest: &[u8], next_at: usize, head: usize) -> io::Result<Vec<(&[u8], String)>> {
     let mut found = Vec::new();
     while rest.len() >= head {
@@ -203,7 +202,7 @@ fn entries(mut rest: &[u8], next_at: usize, head: usize) -> io::Result<Vec<(&[u8
     Ok(found)
 }
 
-/// The targets of a status or table answer: `dm_target_spec` and a text each.
+/// The targets in an answer to status or table: for each a `dm_target_spec` and a text.
 fn lines(answer: &[u8]) -> io::Result<Vec<TargetLine>> {
     const SPEC: usize = 40;
     let all = body(answer)?;
@@ -216,7 +215,7 @@ fn lines(answer: &[u8]) -> io::Result<Vec<TargetLine>> {
             kind: text(&spec[24..SPEC]),
             parameters: text(&spec[SPEC..]),
         });
-        // Counted from the start of the first one.
+        // The offset is counted from the start of the first one.
         at = u32_at(spec, 20)? as usize;
     }
     Ok(found)

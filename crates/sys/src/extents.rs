@@ -1,4 +1,4 @@
-//! The places where a file system keeps a file.
+//! The places where a file system stores a file.
 
 use std::fs::File;
 use std::io;
@@ -8,33 +8,33 @@ use std::os::fd::{AsFd, AsRawFd};
 // <linux/fs.h>, <linux/fiemap.h>
 const FS_IOC_FIEMAP: libc::c_ulong = 0xc020_660b;
 const LAST: u32 = 0x1;
-/// The place is not known yet: unknown, waiting to be allocated.
+/// Flags of an extent whose place is not known yet: unknown, or waiting to be allocated.
 const WAITING: u32 = 0x2 | 0x4;
-/// Bytes that lie among the file system's own data, in no block of the file's.
+/// Flag of an extent whose bytes lie among the file system's own metadata, not in blocks of the file.
 const INLINE: u32 = 0x200;
 const ENCODED: u32 = 0x8;
 const UNWRITTEN: u32 = 0x800;
 const SHARED: u32 = 0x2000;
-/// Extents that are asked for at a time.
+/// Number of extents that are asked for at a time.
 const AT_ONCE: usize = 64;
 
-/// A part of a file that space was set aside for.
+/// A part of a file that has space allocated or reserved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Extent {
     /// The bytes of the file.
     pub range: Range<u64>,
-    /// Nothing was written to the space yet, and it reads as zeros.
+    /// Tells whether nothing was written to the space yet, so that it reads as zeros.
     pub unwritten: bool,
-    /// Its place; `None` where it has none of its own.
+    /// Its place; `None` if it has none of its own.
     pub place: Option<Place>,
-    /// Other extents lie there too (`cp --reflink`, snapshots).
+    /// Tells whether other extents share the place (`cp --reflink`, snapshots).
     pub shared: bool,
-    /// It waits to be written, and gets its place then.
+    /// Tells whether it is waiting to be written, and gets its place only then.
     pub waiting: bool,
 }
 
 impl Extent {
-    /// Returns the place of what was written, if others share it.
+    /// Returns the place of written data, if other extents share it.
     pub fn shared_place(&self) -> Option<Place> {
         self.place.filter(|_| self.shared && !self.unwritten)
     }
@@ -43,9 +43,10 @@ impl Extent {
 /// The place of an extent in its file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
-    /// The first byte.
+    /// Its offset, bytes.
     pub offset: u64,
-    /// The bytes there are not those of the file, but compressed or encrypted ones: parts of the extent are all told to begin here.
+    /// Tells whether the bytes there are compressed or encrypted, not those of the file; the kernel then reports that all parts of the extent begin
+    /// here.
     pub encoded: bool,
 }
 
@@ -61,7 +62,7 @@ struct Found {
 }
 
 impl Found {
-    /// The part of it that is `range`.
+    /// The part `range` of it.
     fn part(&self, range: Range<u64>) -> Extent {
         let is = |flag| self.flags & flag != 0;
         let encoded = is(ENCODED);
@@ -88,8 +89,8 @@ struct Question {
     found: [Found; AT_ONCE],
 }
 
-/// Returns the extents of a part of a file, in order; what lies between them are holes. Space for data that waits in the page cache is
-/// among them. Nothing is written for it: see FIEMAP. Fails where the file system does not tell.
+/// Returns the extents of a part of a file, in order; the gaps between them are holes. Space for data that is still in the page cache is included;
+/// the query does not write it out (see FIEMAP). Fails if the file system does not support the query.
 pub fn extents(file: &File, part: Range<u64>) -> io::Result<Vec<Extent>> {
     let mut all = Vec::new();
     each_extent(file, part, |extent| {
@@ -99,7 +100,7 @@ pub fn extents(file: &File, part: Range<u64>) -> io::Result<Vec<Extent>> {
     Ok(all)
 }
 
-/// Gives the same extents one after the other, as long as `take` wants more.
+/// Passes the same extents one by one to `take`, as long as it returns true.
 pub fn each_extent(
     file: impl AsFd,
     part: Range<u64>,

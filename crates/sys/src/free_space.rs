@@ -7,17 +7,17 @@ use rustix::fs::{fstat, major, minor};
 
 // <linux/fsmap.h>
 const FS_IOC_GETFSMAP: libc::c_ulong = 0xc0c0_583b;
-/// Devices are told by their numbers.
+/// Flag: devices are identified by their numbers.
 const BY_NUMBER: u32 = 0x1;
-/// The owner is one of the file system's own, not a file.
+/// Flag: the owner is part of the file system itself, not a file.
 const SPECIAL: u32 = 0x10;
 const LAST: u32 = 0x20;
 /// The owner of free space.
 const FREE: u64 = 1;
-/// Stretches that are asked for at a time.
+/// Number of stretches that are asked for at a time.
 const AT_ONCE: usize = 1024;
 
-/// A stretch of a device and who owns it; also a place from which, or up to which, is asked.
+/// A stretch of a device with its owner; also used as the lower or upper bound of a query.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct Stretch {
@@ -41,12 +41,12 @@ struct Question {
     found: [Stretch; AT_ONCE],
 }
 
-/// Gives the length of each free stretch of the file system that `file` is of, bytes, as long as `take` wants more; the space of other devices
-/// that it has (an XFS log, a realtime device) is not among them. It is called with 0 where nothing was found for a while, so that it can stop.
-/// Nothing is written: see GETFSMAP.
+/// Passes the length of each free stretch of the file system that contains `file`, in bytes, to `take`, as long as it returns true. The space of its
+/// other devices (an XFS log, a realtime device) is not included. `take` is called with 0 if nothing was found for a while, so that it can stop.
+/// Nothing is written; see GETFSMAP.
 ///
 /// # Errors
-/// Where the file system does not tell: `ENOTTY` or `EOPNOTSUPP`.
+/// Fails with `ENOTTY` or `EOPNOTSUPP` if the file system does not support the query.
 pub fn each_free(file: impl AsFd, mut take: impl FnMut(u64) -> bool) -> io::Result<()> {
     let file = file.as_fd();
     let number = fstat(file)?.st_dev;

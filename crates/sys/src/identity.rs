@@ -1,9 +1,9 @@
-//! The identity of a block device or file: what it is, whatever it is called.
+//! The identity of a block device or file: what it is, independent of its name.
 //!
-//! It is kept where something is true of one target alone (a state of verification, the devices of a run that may be resumed), and
-//! compared with that of what is opened later. A rename changes nothing (the name is kept for messages alone); another device or file under the old name is another one.
-//! Both are taken from what was opened ([`Identity::of`]), never from a path, which may lead elsewhere a moment later.
-//! [`Identity::difference`] says in words why it is not the same.
+//! It is stored where something applies to one target only (a state of verification, the devices of a run that may be resumed), and compared with the
+//! identity of what is opened later. A rename makes no difference (the name is kept only for messages); another device or file under the old name has
+//! another identity. Both identities are taken from what was opened ([`Identity::of`]), never from a path, which may lead elsewhere a moment later.
+//! [`Identity::difference`] says in words why two identities differ.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -20,44 +20,44 @@ use crate::block::{Backing, MAX_DEPTH, Number, disk_of, loop_backing, members, s
 /// The extended attribute that holds the mark of a file.
 const MARK: &str = "user.fathom.id";
 
-/// The identity of a block device or a file. Loop devices, partitions and mapped devices are told by what they stand on.
+/// The identity of a block device or a file. Loop devices, partitions and mapped devices are identified by what they stand on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Identity {
     /// A file.
     File(FileIdentity),
-    /// A disk with a number of its own.
+    /// A disk with an identifying number.
     Disk(DiskIdentity),
     /// A loop device.
     Loop {
-        /// Its start on the file, bytes.
+        /// Its start in the file or device, bytes.
         offset: u64,
         /// The file or device it stands on.
         on: Box<Identity>,
     },
-    /// A part of a disk.
+    /// A partition of a disk.
     Partition {
         /// Its start on the disk, sectors of 512 bytes.
         start: u64,
         /// The disk.
         on: Box<Identity>,
     },
-    /// A device that the kernel makes of others (LVM, crypt, RAID).
+    /// A device that the kernel makes from others (LVM, crypt, RAID).
     Mapped {
         /// Its name.
         name: String,
-        /// The number that its maker gave it; without one it is told by its name and what it stands on.
+        /// The UUID that its maker gave it; without one it is identified by its name and what it stands on.
         uuid: Option<String>,
         /// The devices it stands on.
         on: Vec<Identity>,
     },
-    /// A device without any number that outlives it: it is known until it goes, or the machine starts again.
+    /// A device without any lasting number: its identity ends when the device goes or the machine is restarted.
     Passing {
         /// Major and minor number.
         number: String,
-        /// The kernel's running number of disks; no two have the same.
+        /// The kernel's sequence number of disks; no two have the same.
         sequence: Option<u64>,
-        /// The start of the machine.
+        /// The boot ID of the machine.
         boot: String,
     },
 }
@@ -65,27 +65,27 @@ pub enum Identity {
 /// The identity of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileIdentity {
-    /// The name it had then, for people; it says nothing of which file it is.
+    /// The name that it had at that time, for messages; it does not identify the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The mark that [`mark`] gave it; copies may carry it, too.
+    /// The mark that [`mark`] gave it; copies of the file may carry it, too.
     pub mark: Option<String>,
-    /// Number of its file system's device; it may change when the machine starts again.
+    /// Number of its file system's device, which may change when the machine is restarted.
     pub device: u64,
-    /// Number within its file system.
+    /// Its inode number.
     pub inode: u64,
-    /// The time at which it was made, nanoseconds since 1970, where the file system keeps that.
+    /// The time of its creation, nanoseconds since 1970, if the file system stores it.
     pub made_ns: Option<u64>,
-    /// The device of its file system, where it is on one.
+    /// The device of its file system, if it is on one.
     pub on: Option<Box<Identity>>,
 }
 
-/// The numbers that a disk gives of itself; one of them is there.
+/// The identifying numbers that a disk reports; at least one of them is present.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskIdentity {
-    /// The number that no other disk in the world has.
+    /// The worldwide unique number of the disk.
     pub wwid: Option<String>,
-    /// The maker's number, unique for one model.
+    /// The maker's serial number, unique per model.
     pub serial: Option<String>,
     /// The model.
     pub model: Option<String>,
@@ -95,7 +95,7 @@ pub struct DiskIdentity {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Likeness {
     Same,
-    /// Nothing tells one from the other.
+    /// Nothing shows whether they are the same.
     Untold,
     Other,
 }
@@ -104,7 +104,7 @@ impl Identity {
     /// Returns the identity of the block device or file that was opened.
     ///
     /// # Errors
-    /// When it cannot be examined.
+    /// Fails if it cannot be examined.
     pub fn of(file: &File) -> io::Result<Self> {
         let found = file.metadata()?;
         if found.file_type().is_block_device() {
@@ -117,13 +117,14 @@ impl Identity {
         Ok(Self::of_file(&found, (name.as_deref(), mark), MAX_DEPTH))
     }
 
-    /// Returns why `now` is not the same device or file, or cannot be told to be, as a sentence without its end; `None` when it is
-    /// the same.
+    /// Returns why `now` is not the same device or file, or cannot be shown to be, as a sentence without its end; `None` if it is the same.
     pub fn difference(&self, now: &Self) -> Option<String> {
         match self.likeness(now) {
             Likeness::Same => None,
             Likeness::Other => Some(format!("it was {self}, and is {now}")),
-            Likeness::Untold => Some(format!("it was {self}, and nothing tells that from {now}")),
+            Likeness::Untold => {
+                Some(format!("it was {self}, and nothing shows whether {now} is the same"))
+            }
         }
     }
 
@@ -146,7 +147,7 @@ impl Identity {
         })
     }
 
-    /// Returns the identity of the device of that number, which `opened` is, if given.
+    /// Returns the identity of the device with that number; `opened` is the device itself, if it is open.
     fn of_device(number: Number, opened: Option<&File>, deeper: u32) -> Self {
         let here = sysfs(number);
         let read = |name: &str| {
@@ -186,12 +187,12 @@ impl Identity {
         Self::Passing { number: number.to_string(), sequence, boot: boot.trim().to_owned() }
     }
 
-    /// Returns the identity of what a loop device stands on; `None` where it is no loop device, or stands on nothing.
+    /// Returns the identity of what a loop device stands on; `None` if it is no loop device, or stands on nothing.
     fn below_loop(number: Number, opened: Option<&File>, deeper: u32) -> Option<Self> {
         let named = std::fs::read_to_string(sysfs(number).join("loop/backing_file")).ok()?;
         let path = Path::new(named.trim_end_matches('\n'));
         let there = std::fs::metadata(path).ok();
-        // The driver knows the file, whatever leads to it by now; without the right to ask it, the name has to do.
+        // The driver knows the file itself, whatever path leads to it now; without permission to ask the driver, the name has to do.
         let backing = match opened {
             Some(device) => loop_backing(device),
             None => {
@@ -253,7 +254,7 @@ impl Identity {
 impl FileIdentity {
     fn likeness(&self, now: &Self) -> Likeness {
         let marks = self.mark.as_ref().zip(now.mark.as_ref());
-        // Without a time an inode may be a later file's: then the mark has to tell it, or the file system.
+        // Without a creation time the inode number may belong to a later file; then the mark or the file system's device has to confirm it.
         let is_same = match self.made_ns.zip(now.made_ns) {
             Some((made, then)) => made == then,
             None => marks.is_some() || self.device == now.device,
@@ -307,7 +308,7 @@ impl std::fmt::Display for Identity {
     }
 }
 
-/// Returns a moment as people read it; what a calendar does not reach, as a number.
+/// Formats a time for people; as a number if it lies beyond the calendar.
 fn date(ns: u64) -> String {
     match jiff::Timestamp::from_nanosecond(ns.into()) {
         Ok(moment) => moment.strftime("%Y-%m-%d %H:%M:%S.%3f UTC").to_string(),
@@ -315,8 +316,8 @@ fn date(ns: u64) -> String {
     }
 }
 
-/// Marks a file that was made just now, so that it is told from others for ever. Where the file system keeps no marks, inode and
-/// time have to tell it.
+/// Marks a file that was just created, so that it can always be told from others. If the file system keeps no marks, inode number and time have to
+/// do.
 pub fn mark(file: &File) {
     if let Ok(mark) = std::fs::read_to_string("/proc/sys/kernel/random/uuid") {
         let _ = rustix::fs::fsetxattr(file, MARK, mark.trim().as_bytes(), XattrFlags::empty());
@@ -333,7 +334,7 @@ fn text(value: &[u8]) -> Option<String> {
     std::str::from_utf8(value).ok().and_then(joined_words)
 }
 
-/// Returns what a text says, blanks made one; `None` where it is empty.
+/// Returns a text with runs of blanks replaced by one; `None` if it is empty.
 fn joined_words(text: &str) -> Option<String> {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     (!text.is_empty()).then_some(text)

@@ -1,4 +1,4 @@
-//! Files that are read because somebody named them: never waited for, and never without an end.
+//! Files that the user named and that are read: reading never blocks for ever and never reads without an end.
 
 use std::fs::{self, File, FileType, Metadata};
 use std::io::{self, ErrorKind, Read};
@@ -8,7 +8,7 @@ use std::path::Path;
 /// Opens a regular file to be read.
 ///
 /// # Errors
-/// It cannot be opened, or is something else: a FIFO, which would be waited for, or a character device, which may have no end.
+/// Fails if it cannot be opened or is something else: a FIFO, on which opening would block, or a character device, which may have no end.
 pub fn open(path: &Path) -> io::Result<File> {
     open_as(path, "only a file can be read here", FileType::is_file)
 }
@@ -16,7 +16,7 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// Opens a regular file or a block device to be read.
 ///
 /// # Errors
-/// It cannot be opened, or is something else.
+/// Fails if it cannot be opened or is something else.
 pub fn open_or_device(path: &Path) -> io::Result<File> {
     let taken = |kind: &FileType| kind.is_file() || kind.is_block_device();
     open_as(path, "only a file or a block device can be read here", taken)
@@ -25,7 +25,7 @@ pub fn open_or_device(path: &Path) -> io::Result<File> {
 /// Reads a regular file of at most `longest` bytes.
 ///
 /// # Errors
-/// It cannot be read, is something else, or is longer.
+/// Fails if it cannot be read, is something else, or is longer.
 pub fn read(path: &Path, longest: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.take(longest.saturating_add(1)).read_to_end(&mut bytes)?;
@@ -39,7 +39,7 @@ pub fn read(path: &Path, longest: u64) -> io::Result<Vec<u8>> {
 /// Reads a text of at most `longest` bytes, in UTF-8.
 ///
 /// # Errors
-/// As [`read`]; and when it is no text.
+/// Fails as [`read`] does, and if it is not valid UTF-8.
 pub fn read_text(path: &Path, longest: u64) -> io::Result<String> {
     String::from_utf8(read(path, longest)?)
         .map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
@@ -52,7 +52,7 @@ fn open_as(path: &Path, only: &str, taken: impl Fn(&FileType) -> bool) -> io::Re
         let refused = || io::Error::new(error, format!("it is {}, and {only}", word(&kind)));
         taken(&kind).then_some(()).ok_or_else(refused)
     };
-    // Looked at before: opening alone does something to some devices.
+    // Checked before opening, since opening alone has effects on some devices.
     look(&fs::metadata(path)?)?;
     let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
     look(&file.metadata()?)?;

@@ -1,4 +1,4 @@
-//! The wish to stop: at the next good moment, or at once.
+//! The user's request to stop: at the next good moment, or at once.
 
 use std::io;
 use std::sync::Arc;
@@ -9,12 +9,12 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 /// The urgency with which work should stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Level {
-    /// Not at all.
+    /// No request.
     #[default]
     None,
     /// At the next good moment, keeping everything that was measured.
     Finish,
-    /// At once: only what teardown needs is still done.
+    /// At once; only what teardown needs is still done.
     Now,
 }
 
@@ -28,12 +28,12 @@ impl Level {
     }
 }
 
-/// The wish to stop, shared by all clones. It only ever grows.
+/// The request to stop, shared by all clones. Its level never falls.
 #[derive(Debug, Clone, Default)]
 pub struct Interrupt(Arc<AtomicU8>);
 
 impl Interrupt {
-    /// Nobody wishes to stop.
+    /// An interrupt without a request so far.
     pub fn new() -> Self {
         Self::default()
     }
@@ -41,8 +41,8 @@ impl Interrupt {
     /// Lets signals raise it: the first SIGINT, SIGTERM or SIGHUP asks to finish, a second SIGINT or SIGTERM
     /// to stop at once. A terminal that closes (SIGHUP) never asks for more than to finish.
     ///
-    /// SIGPIPE stays ignored, as Rust starts every program: a reader of the output that is gone shows as an
-    /// error of the write, not as a death without teardown. Fails when the kernel refuses a handler.
+    /// SIGPIPE stays ignored, as Rust starts every program: if the reader of the output is gone, the write fails, instead of the program dying
+    /// without teardown. Fails if the kernel refuses a handler.
     pub fn on_signals(&self) -> io::Result<()> {
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             let level = self.0.clone();
@@ -58,12 +58,12 @@ impl Interrupt {
         Ok(())
     }
 
-    /// Asks for `level`, unless more was asked already.
+    /// Raises the request to `level`, unless it is higher already.
     pub fn request(&self, level: Level) {
         self.0.fetch_max(level as u8, Ordering::AcqRel);
     }
 
-    /// Returns what is asked for now. One relaxed load: cheap enough for every turn of a loop.
+    /// Returns the current level. A single relaxed load, cheap enough for every turn of a loop.
     #[inline]
     pub fn level(&self) -> Level {
         Level::of(self.0.load(Ordering::Relaxed))

@@ -1,17 +1,17 @@
-//! Programs that are kept: whatever they started ends with them.
+//! Programs that are supervised: everything that they started ends with them.
 //!
-//! A program may start others in sessions and groups of their own (`setsid`, a daemon), which outlive it and which nobody finds by its
-//! number. So each program gets a keeper, a small process of this same program that makes the child and that orphans of the child
-//! come to (`PR_SET_CHILD_SUBREAPER`). When the program has ended, or is to be killed, the keeper kills what it still has, level by
-//! level, until nothing is left, and tells what that was. It needs no privilege and no cgroup, so it works in every place alike.
-//! Processes that another service starts by request (`systemd-run`, `at`) are not found.
+//! A program may start others in separate sessions and groups (`setsid`, a daemon); these outlive it and cannot be found by its process number. So
+//! each program gets a keeper, a small process of this same executable that creates the program as its child, and that becomes the parent of the
+//! child's orphans (`PR_SET_CHILD_SUBREAPER`). When the program has ended, or is to be killed, the keeper kills all processes that remain, level by
+//! level, until none is left, and reports what they were. It needs no privilege and no cgroup, so it works everywhere alike. Processes that another
+//! service starts on request (`systemd-run`, `at`) are not found.
 //!
-//! The keeper is small for another reason, too: the kernel keeps the peak memory of a process through `exec`: what it had before
-//! counts (`exec_mmap` in `fs/exec.c` folds it into `maxrss`), and that was a copy of the parent after `fork`, or the parent's
-//! own memory after `vfork`. So a small program would have the peak of a large parent; made by the keeper it has its own.
+//! There is another reason to keep the keeper small: the kernel keeps the peak memory of a process across `exec` (`exec_mmap` in `fs/exec.c` folds it
+//! into `maxrss`), and before `exec` that was a copy of the parent after `fork`, or the parent's own memory after `vfork`. So a small program started
+//! directly would show the peak of a large parent; started by the keeper it shows its own.
 //!
-//! When the process that it works for dies, the keeper of a [`Bound::Tied`] program kills it, and that of a [`Bound::Free`] one lets it
-//! end its work first: a volume manager that dies half-way leaves devices suspended.
+//! When the process that it works for dies, the keeper of a [`Bound::Tied`] program kills the program, and the keeper of a [`Bound::Free`] one lets
+//! it finish its work first: a volume manager that dies half-way leaves devices suspended.
 
 mod process;
 mod words;
@@ -31,7 +31,7 @@ use crate::reap::Reaped;
 use process::NAME;
 use words::Saying;
 
-/// A program that runs, with its keeper. Dropping it kills both, and all that the program started.
+/// A running program with its keeper. Dropping it kills both, and everything that the program started.
 #[derive(Debug)]
 pub struct Kept {
     keeper: Child,
@@ -43,22 +43,22 @@ pub struct Kept {
     closed: bool,
     whole: bool,
     end: End,
-    /// When it began, before it became the program.
+    /// The time at which it began, before it became the program.
     pub at: Instant,
-    /// Its output, where that is piped.
+    /// Its standard output, if that is piped.
     pub stdout: Option<ChildStdout>,
-    /// Its errors, where they are piped.
+    /// Its standard error, if that is piped.
     pub stderr: Option<ChildStderr>,
 }
 
 /// The end of a kept program.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct End {
-    /// Its exit and the resources that it used; `None` when it could not even be killed.
+    /// Its exit status and the resources that it used; `None` if it could not even be killed.
     pub reaped: Option<Reaped>,
-    /// From its start to its own end.
+    /// Time from its start to its own end.
     pub elapsed: Duration,
-    /// Command lines of processes that it had started, that were still there after it, and that were killed.
+    /// Command lines of processes that it had started, that were still running after it, and that were killed.
     pub killed: Vec<String>,
     /// Processes that could not be killed.
     pub left: Vec<String>,
@@ -67,19 +67,19 @@ pub struct End {
 /// A command that starts `argv`, for [`start`]; directory, environment and outputs may still be set.
 pub fn command(argv: &[String], bound: Bound) -> Command {
     let mut command = Command::new("/proc/self/exe");
-    // A group of its own: Ctrl-C on the terminal is for us, who finish in order.
+    // A separate group, since Ctrl-C on the terminal is meant for this program, which finishes in order.
     command.arg0(NAME.to_string_lossy().as_ref()).arg(bound.name()).args(argv).process_group(0);
     command
 }
 
-/// Starts the program of a [`command`], in a process group of its own and without standard input.
+/// Starts the program of a [`command`], in a separate process group and without standard input.
 ///
 /// # Errors
-/// When it cannot be started, for instance because there is no such program.
+/// Fails if it cannot be started, for instance because there is no such program.
 pub fn start(mut command: Command) -> io::Result<Kept> {
     let (link, theirs) = UnixStream::pair()?;
     let mut keeper = command.stdin(Stdio::from(OwnedFd::from(theirs))).spawn()?;
-    // It holds their end, which only the keeper may have.
+    // The command holds the keeper's end of the link, which only the keeper may have.
     drop(command);
     let (stdout, stderr) = (keeper.stdout.take(), keeper.stderr.take());
     let mut kept = Kept {
@@ -112,15 +112,15 @@ impl Kept {
         self.pid.and_then(|pid| u32::try_from(pid).ok()).unwrap_or(0)
     }
 
-    /// Has something to read once the program has ended.
+    /// A descriptor that becomes readable once the program has ended.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.link.as_fd()
     }
 
-    /// Tells whether the program has ended, or its keeper; what it started may still be there.
+    /// Tells whether the program or its keeper has ended; processes that the program started may still be running.
     ///
     /// # Errors
-    /// When the keeper cannot be heard.
+    /// Fails if nothing can be read from the keeper.
     pub fn has_ended(&mut self) -> io::Result<bool> {
         self.link.set_nonblocking(true)?;
         while !self.closed {
@@ -142,16 +142,16 @@ impl Kept {
         }
     }
 
-    /// Kills the program and all that it started.
+    /// Kills the program and everything that it started.
     pub fn kill(&mut self) {
-        // A keeper that is gone cannot be told; `finish` says so.
+        // A keeper that is gone cannot be told; `finish` reports that.
         let _ = self.link.write_all(&[0]);
     }
 
-    /// Waits until the program has ended, and all that it started with it.
+    /// Waits until the program has ended, together with everything that it started.
     ///
     /// # Errors
-    /// When the keeper was killed, or the program could not be.
+    /// Fails if the keeper was killed, or the program could not be killed.
     pub fn finish(mut self) -> io::Result<End> {
         self.wait()?;
         if self.whole && self.end.reaped.is_some() {
@@ -183,12 +183,12 @@ impl Kept {
         Ok(())
     }
 
-    /// Takes in what the keeper says next.
+    /// Reads the keeper's next messages.
     fn hear(&mut self) -> io::Result<()> {
         let mut bytes = [0; 4096];
         let count = match self.link.read(&mut bytes) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
-            // It was killed before it read all that it was told.
+            // The keeper was killed before it had read everything that it was sent.
             Err(error) if error.kind() == io::ErrorKind::ConnectionReset => 0,
             count => count?,
         };
@@ -217,7 +217,7 @@ impl Drop for Kept {
     fn drop(&mut self) {
         if !self.closed {
             self.kill();
-            // There is nobody to tell.
+            // There is nobody to report an error to.
             let _ = self.wait();
         } else {
             let _ = self.keeper.wait();

@@ -4,13 +4,13 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
 
-/// One record is at most this long, bytes.
+/// Most bytes of one record.
 const LONGEST: usize = 8192;
 
 /// One record of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// Since the kernel's start, microseconds.
+    /// Time since the kernel's start, microseconds.
     pub at_us: u64,
     /// Its text, one line.
     pub text: String,
@@ -26,38 +26,38 @@ impl Record {
     }
 }
 
-/// A reader of the log, which never waits for records to come.
+/// A reader of the log that never blocks.
 #[derive(Debug)]
 pub struct KernelLog(File);
 
 impl KernelLog {
-    /// From the oldest record on.
+    /// Opens the log at the oldest record.
     ///
     /// # Errors
-    /// When the log cannot be opened: only root can as a rule.
+    /// Fails if the log cannot be opened: usually only root can.
     pub fn open() -> io::Result<Self> {
         let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
         let log = File::options().read(true).custom_flags(nonblocking).open("/dev/kmsg")?;
         Ok(Self(log))
     }
 
-    /// From the next record on.
+    /// Opens the log at the next record to come.
     ///
     /// # Errors
-    /// When the log cannot be opened.
+    /// Fails if the log cannot be opened.
     pub fn from_now_on() -> io::Result<Self> {
         let mut log = Self::open()?;
         log.0.seek(SeekFrom::End(0))?;
         Ok(log)
     }
 
-    /// The records that have come; `None` stands where some were overwritten before they could be read.
+    /// The records so far; `None` in place of records that were overwritten before they could be read.
     pub fn records(&mut self) -> impl Iterator<Item = Option<Record>> {
         let mut record = [0; LONGEST];
         std::iter::from_fn(move || match self.0.read(&mut record) {
             Ok(0) => None,
             Ok(length) => Some(Some(Record::read(&String::from_utf8_lossy(&record[..length])))),
-            // The next read goes on with the oldest.
+            // The next read continues with the oldest record.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Some(None),
             Err(_) => None,
         })

@@ -1,8 +1,7 @@
-//! Safe wrappers over the kernel, the clock, and the interrupt.
+//! Safe wrappers around the kernel, the clock, and the interrupt.
 //!
-//! What other crates need of the kernel beyond the standard library stands here behind safe functions:
-//! block-device ioctls, CPU time, ties between a parent's and a child's life. The clock and the interrupt
-//! are here too, because everything that waits needs both.
+//! Everything that other crates need from the kernel beyond the standard library is here, behind safe functions: block-device ioctls, CPU time, ties
+//! between the lives of a parent and a child. The clock and the interrupt are here too, because everything that waits needs both.
 
 pub mod block;
 pub mod cached;

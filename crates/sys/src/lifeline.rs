@@ -1,4 +1,4 @@
-//! Ties between a parent's and a child's life: a child that dies with its parent, and that inherits named descriptors only.
+//! Ties between the lives of a parent and a child: the child dies with its parent, and inherits only the listed descriptors.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
@@ -7,11 +7,11 @@ use std::process::Command;
 use rustix::io::FdFlags;
 use rustix::process::{Pid, Signal};
 
-/// Makes the child that `command` will start die when the *thread* that starts it ends, in whatever way.
+/// Makes the child that `command` starts die when the *thread* that starts it ends, in whatever way.
 ///
-/// The child gets its own process group, so that Ctrl-C on the terminal does not reach it, and it inherits
-/// the `inherited` descriptors under the same numbers; they stay open here until `command` is dropped.
-/// Start it from a thread that lives as long as the child is wanted: the kernel counts threads, not processes.
+/// The child gets a separate process group, so that Ctrl-C on the terminal does not reach it, and inherits the `inherited` descriptors under the same
+/// numbers; they stay open here until `command` is dropped. Start it from a thread that lives as long as the child is needed: for the kernel the
+/// parent is the thread, not the process.
 pub fn tie(command: &mut Command, inherited: Vec<OwnedFd>) {
     let parent = rustix::process::getpid();
     command.process_group(0);
@@ -23,10 +23,10 @@ pub fn tie(command: &mut Command, inherited: Vec<OwnedFd>) {
     }
 }
 
-/// Returns what the child does before it becomes the other program.
+/// Prepares the child before it becomes the other program.
 fn prepare(parent: Pid, inherited: &[OwnedFd]) -> std::io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-    // The parent may have died before the request above: then nobody would ever send the signal.
+    // The parent may have died before the call above; then the signal would never be sent.
     if rustix::process::getppid() != Some(parent) {
         return Err(std::io::Error::from_raw_os_error(libc::ESRCH));
     }

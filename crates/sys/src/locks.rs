@@ -1,4 +1,4 @@
-//! Locks that other programs hold on parts of a file or device: QEMU keeps such locks on what its guests write.
+//! Locks that other programs hold on parts of a file or device: QEMU holds such locks on the images of its guests.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -12,7 +12,7 @@ use std::path::Path;
 pub struct Holder(Option<(u32, String)>);
 
 impl Holder {
-    /// Returns the name of its program, as the kernel has it; `None` where the holder cannot be seen.
+    /// Returns the name of its program, as the kernel reports it; `None` if the holder cannot be seen.
     pub fn program(&self) -> Option<&str> {
         self.0.as_ref().map(|(_, name)| name.as_str())
     }
@@ -27,13 +27,12 @@ impl fmt::Display for Holder {
     }
 }
 
-/// Returns who holds a lock on some of the bytes of what is open (`F_SETLK`, `F_OFD_SETLK`), whether for reading or for writing; `None`
-/// where nobody does.
+/// Returns the holder of a lock on any bytes of an open file (`F_SETLK`, `F_OFD_SETLK`), for reading or for writing; `None` if there is no such lock.
 ///
 /// # Errors
-/// When its file system cannot say.
+/// Fails if the file system does not support the query.
 pub fn of_bytes(file: &File) -> io::Result<Option<Holder>> {
-    // One that writes to the whole file would be in the way of any other.
+    // Asks for a write lock on the whole file, which conflicts with any other lock.
     let mut found = libc::flock {
         l_type: libc::F_WRLCK as libc::c_short,
         l_whence: libc::SEEK_SET as libc::c_short,
@@ -48,24 +47,25 @@ pub fn of_bytes(file: &File) -> io::Result<Option<Holder>> {
     if found.l_type == libc::F_UNLCK as libc::c_short {
         return Ok(None);
     }
-    // A lock that belongs to an open file has no process: -1. One of another machine, or of a process outside of this container, has none here.
+    // The process of a lock that belongs to an open file description is -1. A lock of another machine, or of a process outside this container, has no
+    // process number here either.
     let process = u32::try_from(found.l_pid).ok().filter(|pid| *pid > 0);
     Ok(Some(process.map_or_else(|| holder(file), |pid| Holder(Some((pid, name(pid)))))))
 }
 
-/// Returns which other process holds a lock of any kind on what is open, as far as /proc shows it: one of another user may stay unseen.
+/// Returns another process that holds a lock of any kind on an open file, as far as /proc shows it; processes of other users may stay hidden.
 pub fn holder(file: &File) -> Holder {
     let own_pid = std::process::id();
     let mut pids = entries(Path::new("/proc")).filter(|pid| *pid != own_pid);
     Holder(pids.find(|pid| locks(*pid, file)).map(|pid| (pid, name(pid))))
 }
 
-/// Tells whether a process has a lock on what is open.
+/// Tells whether a process holds a lock on an open file.
 fn locks(pid: u32, file: &File) -> bool {
     let (process, found) = (Path::new("/proc").join(pid.to_string()), file.metadata());
     entries(&process.join("fdinfo")).any(|fd| {
         let facts = fs::read_to_string(process.join("fdinfo").join(fd.to_string()));
-        // Only those are looked at: what keeps another file may not answer.
+        // Only files with a lock are examined: the file system of another one may not respond.
         facts.is_ok_and(|facts| facts.lines().any(|line| line.starts_with("lock:")))
             && fs::metadata(process.join("fd").join(fd.to_string())).is_ok_and(|other| {
                 found.as_ref().is_ok_and(|own| (own.dev(), own.ino()) == (other.dev(), other.ino()))
@@ -73,7 +73,7 @@ fn locks(pid: u32, file: &File) -> bool {
     })
 }
 
-/// The numbers that name something in a directory of /proc.
+/// The numeric names in a directory of /proc.
 fn entries(directory: &Path) -> impl Iterator<Item = u32> {
     let all = fs::read_dir(directory).into_iter().flatten().flatten();
     all.filter_map(|entry| entry.file_name().to_str()?.parse().ok())

@@ -1,5 +1,5 @@
-//! The mark of files that Fathom made and that nobody else has written to since: an extended attribute that holds the time of the last
-//! change. What somebody puts into such a file later changes that time, and the mark no longer counts.
+//! The mark of files that Fathom made and that nobody else has written to since: an extended attribute with the time of the last modification. Later
+//! writes by others change that time, so that the mark no longer counts.
 
 use std::fs::File;
 use std::io;
@@ -10,16 +10,16 @@ use rustix::fs::XattrFlags;
 /// The attribute.
 pub const ATTRIBUTE: &str = "user.fathom.made";
 
-/// Marks a file as it is now. A file system without user attributes keeps no mark.
+/// Marks a file in its present state. A file system without user attributes keeps no mark.
 ///
 /// # Errors
-/// When the file cannot be examined, or keeps no mark.
+/// Fails if the file cannot be examined, or keeps no mark.
 pub fn mark(file: &File) -> io::Result<()> {
     let value = changed_ns(file)?.to_string();
     Ok(rustix::fs::fsetxattr(file, ATTRIBUTE, value.as_bytes(), XattrFlags::empty())?)
 }
 
-/// Tells whether a file is as Fathom left it when it marked it last.
+/// Tells whether a file is unchanged since Fathom last marked it.
 pub fn is_ours(file: &File) -> bool {
     let mut value = [0_u8; 48];
     let Ok(length) = rustix::fs::fgetxattr(file, ATTRIBUTE, &mut value) else { return false };
@@ -27,7 +27,7 @@ pub fn is_ours(file: &File) -> bool {
     marked.is_some_and(|marked: i128| changed_ns(file).is_ok_and(|now| now == marked))
 }
 
-/// The time of the last change of what is in the file, nanoseconds since 1970.
+/// The time of the last modification of the file's data, nanoseconds since 1970.
 fn changed_ns(file: &File) -> io::Result<i128> {
     let found = file.metadata()?;
     Ok(i128::from(found.mtime()) * 1_000_000_000 + i128::from(found.mtime_nsec()))
@@ -50,7 +50,7 @@ mod tests {
             return;
         }
         assert!(is_ours(&file));
-        // The clock of some file systems goes by steps of 10 ms.
+        // The timestamps of some file systems have a resolution of 10 ms.
         std::thread::sleep(std::time::Duration::from_millis(30));
         file.write_all(b"theirs").unwrap();
         assert!(!is_ours(&file));

@@ -1,12 +1,12 @@
-//! The thing that a path is meant to lead to, held against what was opened.
+//! The object that a path is meant to lead to, for comparison with what was opened.
 
 use std::fs::Metadata;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
-/// The thing that a path is meant to lead to. A name may lead elsewhere a moment later: what counts is what was opened.
+/// The object that a path is meant to lead to. A name may lead elsewhere a moment later, so only the opened object counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meant {
-    /// A file of the file system with this number (`st_dev`).
+    /// A file on the file system with this number (`st_dev`).
     FileOn(u64),
     /// The block device with this number (`st_rdev`).
     Device(u64),

@@ -2,7 +2,7 @@
 
 use units::Bytes;
 
-/// Returns the memory that can be had without swapping; `None` where the kernel does not say.
+/// Returns the memory that is available without swapping; `None` if the kernel does not tell.
 pub fn available() -> Option<Bytes> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;

@@ -1,4 +1,4 @@
-//! Directories that live as long as the program: whatever ends it, they are gone, at the latest when the next one is made.
+//! Temporary directories: whatever ends the program, they are removed, at the latest when the next one is made.
 
 use std::fs::{self, File};
 use std::io;
@@ -11,27 +11,27 @@ use rustix::fs::{FlockOperation, flock};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-/// How many names are tried.
+/// Most names that are tried.
 const TRIES: u32 = 1_000;
 
 static LIVING: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 static ON_SIGNALS: Once = Once::new();
 
-/// A directory that is removed when it is dropped, and when SIGINT, SIGTERM or SIGHUP end the program. What SIGKILL leaves the next one
-/// removes that is made beside it: a directory of this program is locked while it is used.
+/// A directory that is removed when it is dropped, and when SIGINT, SIGTERM or SIGHUP end the program. Directories left behind by SIGKILL are removed
+/// when the next one is made beside them; a directory in use is recognised by its lock.
 #[derive(Debug)]
 pub struct Passing {
     path: PathBuf,
-    /// Holds the lock.
+    /// The open directory, which holds the lock.
     _held: File,
     keep: bool,
 }
 
 impl Passing {
-    /// Makes a directory in `folder`, whose name begins with `prefix`, with these permissions less the umask.
+    /// Makes a directory in `folder` whose name begins with `prefix`, with the permissions `mode` less the umask.
     ///
     /// # Errors
-    /// When none can be made or locked there.
+    /// Fails if none can be made or locked there.
     pub fn new_in(folder: &Path, prefix: &str, mode: u32) -> io::Result<Self> {
         remove_left(folder, prefix);
         ON_SIGNALS.call_once(|| {
@@ -63,12 +63,12 @@ impl Passing {
         Err(io::ErrorKind::AlreadyExists.into())
     }
 
-    /// Returns its place.
+    /// Returns its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Leaves it where it is, or was moved to.
+    /// Keeps the directory where it is, or where it was moved to.
     pub fn keep(mut self) {
         self.keep = true;
     }
@@ -83,21 +83,21 @@ impl Drop for Passing {
     }
 }
 
-/// A file that SIGINT, SIGTERM or SIGHUP remove before they end the program; dropped, it is left alone.
+/// A file that is removed when SIGINT, SIGTERM or SIGHUP end the program. Dropping this value leaves the file in place.
 #[derive(Debug)]
 pub struct Watched(PathBuf);
 
-/// Makes something with a file that SIGINT, SIGTERM or SIGHUP remove from its first moment on; `path` says where it lies, where it is one to be
-/// removed.
+/// Makes something with a file that is removed, from its first moment on, when SIGINT, SIGTERM or SIGHUP end the program; `path` returns the file's
+/// path, or `None` if there is nothing to remove.
 ///
 /// # Errors
-/// Those of `make`.
+/// Fails if `make` fails.
 pub fn watched<T, E>(
     make: impl FnOnce() -> Result<T, E>,
     path: impl FnOnce(&T) -> Option<PathBuf>,
 ) -> Result<(T, Option<Watched>), E> {
     watch();
-    // A signal that comes meanwhile waits until it is known.
+    // A signal that arrives meanwhile is handled only when the path is known.
     living(|all| {
         let made = make()?;
         let path = path(&made);
@@ -112,7 +112,7 @@ impl Drop for Watched {
     }
 }
 
-/// Waits for signals from now on.
+/// Starts handling signals.
 fn watch() {
     ON_SIGNALS.call_once(|| {
         if let Ok(signals) = Signals::new([SIGINT, SIGTERM, SIGHUP]) {
@@ -125,16 +125,16 @@ fn living<T>(work: impl FnOnce(&mut Vec<PathBuf>) -> T) -> T {
     work(&mut LIVING.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Removes a file or a directory into which another thread may still write: what comes in between is removed with the next try.
+/// Removes a file, or a directory that another thread may still be writing into: files that appear meanwhile are removed by the next try.
 fn removed(path: &Path) {
     let gone = || fs::remove_file(path).or_else(|_| fs::remove_dir_all(path));
     let _ = (0..TRIES).find(|_| gone().is_ok() || path.symlink_metadata().is_err());
 }
 
-/// Waits for a signal, removes what lives, and ends the program as the signal does.
+/// Waits for a signal, removes all registered files and directories, and ends the program as the signal would.
 fn end_on(mut signals: Signals) {
     for signal in signals.forever() {
-        // Nobody makes another one meanwhile.
+        // The lock keeps others from being made meanwhile.
         living(|all| {
             all.drain(..).for_each(|path| removed(&path));
             let _ = signal_hook::low_level::emulate_default_handler(signal);
@@ -142,7 +142,7 @@ fn end_on(mut signals: Signals) {
     }
 }
 
-/// Removes directories of this user that a program left which does not live any more: nobody holds their lock.
+/// Removes directories of this user that a program which no longer runs left behind: nobody holds their lock.
 fn remove_left(folder: &Path, prefix: &str) {
     let own_uid = rustix::process::geteuid().as_raw();
     let ours = |name: &str| {
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(names(), 2, "one that is held stays");
         drop(one);
         assert_eq!(names(), 1);
-        // As SIGKILL leaves it, beside what is none of ours.
+        // A directory as SIGKILL leaves it, beside others that are not ours.
         fs::create_dir(folder.path().join("fathom-1-0")).unwrap();
         for foreign in ["fathom-", "fathom-x-1", "fathom-notes", "fathom-1"] {
             fs::create_dir(folder.path().join(foreign)).unwrap();

@@ -1,7 +1,7 @@
-//! The priority of a thread over all usual ones.
+//! A priority of a thread above all ordinary threads.
 
-/// Lets the calling thread run before every thread without such a priority (`SCHED_FIFO`, the lowest of them), until it waits. The
-/// kernel allows that to root, and to others within `ulimit -r`.
+/// Lets the calling thread run before every ordinary thread until it waits (`SCHED_FIFO`, with the lowest such priority). The kernel allows this to
+/// root, and to others within `ulimit -r`.
 pub fn real_time() -> std::io::Result<()> {
     let parameter = libc::sched_param { sched_priority: 1 };
     // SAFETY: the call reads the parameter, which lives until it returns; 0 is the calling thread.

@@ -1,4 +1,4 @@
-//! The end of a child, with what it used.
+//! The end of a child, with the resources that it used.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -7,28 +7,28 @@ use std::time::Duration;
 
 use crate::usage::duration;
 
-/// The exit status of a child, and the resources that it and all processes that it waited for used.
+/// The exit status of a child, and the resources used by it and by all processes that it waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reaped {
     /// Its exit status.
     pub status: ExitStatus,
-    /// Time on a CPU.
+    /// CPU time in user mode.
     pub user: Duration,
-    /// Time of the kernel on its behalf.
+    /// CPU time of the kernel on its behalf.
     pub system: Duration,
-    /// The most memory that the largest of the processes had, bytes.
+    /// Peak memory of the largest of these processes, bytes.
     pub peak_memory_bytes: u64,
 }
 
-/// Takes a child that has ended from the kernel's list, with its number; `None` when those that there are have not.
+/// Reaps a child that has ended, and returns its process number; `None` if there are children but none has ended.
 ///
 /// # Errors
-/// When there are no children.
+/// Fails if there are no children.
 pub(crate) fn any() -> io::Result<Option<(i32, Reaped)>> {
     let mut status = 0;
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
     let pid = loop {
-        // SAFETY: both pointers are valid for what they point to, and the call keeps neither.
+        // SAFETY: both pointers point to valid memory, and the call does not keep them.
         match unsafe { libc::wait4(-1, &raw mut status, libc::WNOHANG, usage.as_mut_ptr()) } {
             0 => return Ok(None),
             pid if pid > 0 => break pid,

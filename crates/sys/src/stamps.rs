@@ -1,13 +1,13 @@
 //! Time stamps for latencies: as cheap as the machine allows, on the scale of a [`Clock`].
 //!
-//! Where the kernel itself keeps its time by the time-stamp counter (TSC), so do the stamps: one instruction instead of
-//! a call of the vDSO. The counter's rate is measured against CLOCK_MONOTONIC once per process; the CPUs are held
-//! against each other, and the drift over a load is told at its end. Else the stamps come from the clock.
+//! Where the kernel itself keeps time by the time-stamp counter (TSC), so do the stamps: one instruction instead of a vDSO call. The counter's rate
+//! is measured against CLOCK_MONOTONIC once per process, the counters of the CPUs are compared with each other, and the drift over a load is reported
+//! at its end. Otherwise the stamps come from the clock.
 
 use crate::clock::Clock;
 use crate::tsc::{self, Tsc};
 
-/// Time that must have gone by before a drift is told: the reading of two clocks is some tens of nanoseconds uncertain.
+/// Least time before a drift is reported: reading the two clocks is uncertain by some tens of nanoseconds.
 const DRIFT_AFTER_NS: u64 = 100_000_000;
 
 /// The source of stamps.
@@ -32,7 +32,7 @@ impl StampSource {
     }
 }
 
-/// A source of stamps on the scale of a clock. Clones give the same time.
+/// A source of stamps on the scale of a clock. All clones show the same time.
 #[derive(Debug, Clone)]
 pub struct Stamps {
     clock: Clock,
@@ -40,29 +40,29 @@ pub struct Stamps {
     reason: &'static str,
 }
 
-/// Turns ticks into nanoseconds of the clock.
+/// Converts ticks to nanoseconds of the clock.
 #[derive(Debug, Clone, Copy)]
 struct Ticks {
     tsc: Tsc,
-    /// A tick and the time of the clock at it.
+    /// A tick, and (in the next field) the time of the clock at that tick.
     anchor: u64,
     anchor_ns: u64,
 }
 
-/// The checks that say how far stamps can be trusted.
+/// Facts about how far stamps can be trusted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StampCheck {
     /// The source of the stamps.
     pub source: StampSource,
-    /// Why, in words.
+    /// The reason for this source, in words.
     pub reason: String,
     /// Ticks of the TSC per second, as measured.
     pub tsc_hz: Option<f64>,
-    /// Nanoseconds that the CPUs' counters may be apart.
+    /// Largest difference between the counters of the CPUs, nanoseconds.
     pub cpus_apart_ns: Option<u64>,
-    /// CPUs that were compared.
+    /// Number of CPUs that were compared.
     pub cpus: Option<u32>,
-    /// Drift against CLOCK_MONOTONIC since these stamps were made, parts per million; `None` when that is too short ago.
+    /// Drift against CLOCK_MONOTONIC since these stamps were made, parts per million; `None` if that was too recent.
     pub drift_ppm: Option<f64>,
 }
 
@@ -83,7 +83,7 @@ impl Stamps {
         }
     }
 
-    /// Stamps that come from the clock itself, for `reason`.
+    /// Stamps that come from the clock itself, with the reason.
     fn slow(clock: &Clock, reason: &'static str) -> Self {
         Self { clock: clock.clone(), ticks: None, reason }
     }
@@ -97,7 +97,7 @@ impl Stamps {
         }
     }
 
-    /// Returns how far the stamps can be trusted, drift included; `None` in virtual time.
+    /// Returns the facts about how far the stamps can be trusted, including the drift; `None` in virtual time.
     pub fn check(&self) -> Option<StampCheck> {
         if self.clock.is_simulated() {
             return None;
@@ -132,7 +132,7 @@ impl Ticks {
         self.at_ns(tsc::read())
     }
 
-    /// A tick before the anchor (the counter of another CPU may be a little behind) is the anchor.
+    /// Converts a tick. A tick before the anchor (the counter of another CPU may be a little behind) counts as the anchor.
     #[inline]
     fn at_ns(&self, tick: u64) -> u64 {
         let ticks = tick.wrapping_sub(self.anchor);

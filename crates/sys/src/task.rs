@@ -1,4 +1,4 @@
-//! Tasks of this machine, as `/proc/ID/stat` tells of them.
+//! Tasks of this machine, as `/proc/ID/stat` describes them.
 
 /// The flag of a thread of the kernel (`PF_KTHREAD` of the kernel's `sched.h`).
 const KERNEL_THREAD: u64 = 0x0020_0000;
@@ -6,7 +6,7 @@ const KERNEL_THREAD: u64 = 0x0020_0000;
 /// One task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task {
-    /// Its name; of a worker of the kernel with what it last did (`kworker/u8:2-loop7`).
+    /// Its name; for a kernel worker including what it did last (`kworker/u8:2-loop7`).
     pub name: String,
     /// Tells whether it is a thread of the kernel.
     pub of_kernel: bool,
@@ -17,13 +17,13 @@ pub struct Task {
 }
 
 impl Task {
-    /// Reads a line of `/proc/ID/stat` (proc(5)); `None` where it is none.
+    /// Reads a line of `/proc/ID/stat` (proc(5)); `None` if it is not such a line.
     pub fn of(stat: &str) -> Option<Self> {
-        // The name may hold anything, brackets too.
+        // The name may contain anything, even parentheses.
         let (head, tail) = stat.rsplit_once(')')?;
         let name = head.split_once('(')?.1.to_owned();
         let fields: Vec<&str> = tail.split_whitespace().collect();
-        // Counted from `state`.
+        // Fields are counted from `state`.
         let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
         Some(Self {
             name,

@@ -1,14 +1,14 @@
-//! The rate of the processor's time-stamp counter, which an emulated guest sees as it is and cannot measure well.
+//! The rate of the processor's time-stamp counter, which an emulated guest sees unchanged but cannot measure well.
 
 use std::arch::x86_64::_rdtsc;
 use std::time::{Duration, Instant};
 
-/// Number of times that a pair of readings is tried; the closest pair counts.
+/// Number of times that both clocks are read; the closest pair of readings counts.
 const TRIES: usize = 16;
-/// The least time between the two moments: 1 us of error is then 33 millionths.
+/// Shortest time between the two moments: an error of 1 us is then 33 ppm.
 const SPAN: Duration = Duration::from_millis(30);
 
-/// One moment, as the clock and as the counter show it.
+/// One moment, as read from the clock and from the counter.
 #[derive(Clone, Copy, Debug)]
 pub struct ClockPair {
     clock: Instant,
@@ -16,7 +16,7 @@ pub struct ClockPair {
 }
 
 impl ClockPair {
-    /// Now. Reads both several times and keeps the pair that was interrupted least.
+    /// Reads both clocks several times, and keeps the pair that was least disturbed.
     pub fn now() -> Self {
         let read = || {
             let before = counter();
@@ -35,8 +35,8 @@ impl ClockPair {
         best.1
     }
 
-    /// The counter's rate in kHz, from this moment to now; waits until 30 ms have passed.
-    /// `None` when the processor's counter does not run at a constant rate.
+    /// Returns the counter's rate in kHz between this moment and now; waits until 30 ms have passed. `None` if the processor's counter does not run
+    /// at a constant rate.
     pub fn rate_khz(self) -> Option<u64> {
         if !constant() {
             return None;

@@ -1,20 +1,20 @@
-//! The CPU's time-stamp counter: whether it can be trusted, how fast it runs, whether all CPUs agree.
+//! The CPU's time-stamp counter: its trustworthiness, its rate, and the agreement between CPUs.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// The clock source that the kernel keeps its time by.
+/// File with the clock source by which the kernel keeps time.
 pub(crate) const CURRENT: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
-/// The time over which the rate is measured.
+/// Time over which the rate is measured.
 const MEASURED: Duration = Duration::from_millis(20);
-/// Pairs of readings of which the closest counts.
+/// Number of pairs of readings, of which the closest counts.
 const TRIES: u32 = 64;
-/// CPUs may be this far apart, nanoseconds, on top of what the readings leave open.
+/// Tolerated difference between CPUs, nanoseconds, in addition to the uncertainty of the readings.
 const APART_NS: u64 = 1_000;
-/// CPUs that are compared at most, spread over all of them.
+/// Most CPUs that are compared, spread over all of them.
 const CPUS: usize = 64;
 
 /// A time-stamp counter that can be trusted, with its rate.
@@ -24,21 +24,21 @@ pub(crate) struct Tsc {
     pub hz: f64,
     /// Nanoseconds per tick times 2^32.
     scale: u64,
-    /// Nanoseconds that the counters of the CPUs may be apart.
+    /// Largest difference between the counters of the CPUs, nanoseconds.
     pub apart_ns: u64,
     /// Number of CPUs that were compared.
     pub cpus: u32,
 }
 
 impl Tsc {
-    /// Nanoseconds that `ticks` last.
+    /// The duration of `ticks`, nanoseconds.
     #[inline]
     pub(crate) fn nanos(&self, ticks: u64) -> u64 {
         ((u128::from(ticks) * u128::from(self.scale)) >> 32) as u64
     }
 }
 
-/// The counter, measured once per process; or why it is not used.
+/// The counter, measured once per process; or the reason why it is not used.
 pub(crate) fn trusted() -> Result<Tsc, &'static str> {
     static MEASUREMENT: OnceLock<Result<Tsc, &'static str>> = OnceLock::new();
     *MEASUREMENT.get_or_init(measure)
@@ -49,7 +49,7 @@ fn measure() -> Result<Tsc, &'static str> {
         return Err("the CPU has no time-stamp counter of constant rate");
     }
     let current = std::fs::read_to_string(CURRENT)
-        .map_err(|_| "the kernel does not say what it keeps its time by")?;
+        .map_err(|_| "the kernel does not tell which clock source it uses")?;
     if current.trim() != "tsc" {
         return Err("the kernel does not keep its time by the time-stamp counter");
     }
@@ -65,14 +65,14 @@ fn measure() -> Result<Tsc, &'static str> {
     let hz = ticks as f64 * 1e9 / nanos as f64;
     let scale = ((u128::from(nanos) << 32) / u128::from(ticks)) as u64;
     let alone = Tsc { hz, scale, apart_ns: 0, cpus: 1 };
-    // In a thread of its own: the caller's stays on the CPUs it may use.
+    // In a separate thread, so that the caller's thread keeps its CPU affinity.
     let compared = std::thread::spawn(move || compare(&alone, first, first_ns, epoch)).join();
     let (apart_ns, cpus) =
         compared.unwrap_or(Err("the counters of the CPUs could not be compared"))?;
     Ok(Tsc { apart_ns, cpus, ..alone })
 }
 
-/// Returns how far the counters of the CPUs are apart, and how many there were.
+/// Returns the largest difference between the counters of the CPUs, nanoseconds, and the number of CPUs compared.
 fn compare(
     tsc: &Tsc,
     first: u64,
@@ -98,7 +98,7 @@ fn compare(
         return Err(failed);
     }
     let apart_ns = (high - low).unsigned_abs();
-    // The rate was measured over a short time only: what it may be off by adds up while the CPUs are visited.
+    // The rate was measured only over a short time, so its error adds up while the CPUs are visited.
     let slack_ns = APART_NS + epoch.elapsed().as_nanos() as u64 / 20_000;
     if apart_ns > slack_ns {
         return Err("the counters of the CPUs disagree");
@@ -106,7 +106,7 @@ fn compare(
     Ok((apart_ns, cpus))
 }
 
-/// A tick and the time of `clock` at it: of several tries the one between whose two ticks least went by.
+/// A tick and the time of `clock` at it: of several tries, the one with the fewest ticks between the readings before and after.
 pub(crate) fn pair(clock: impl Fn() -> u64) -> (u64, u64) {
     let mut best = (u64::MAX, 0, 0);
     for _ in 0..TRIES {
@@ -120,7 +120,7 @@ pub(crate) fn pair(clock: impl Fn() -> u64) -> (u64, u64) {
     (best.1, best.2)
 }
 
-/// The counter's tick now.
+/// Reads the counter.
 #[inline]
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn read() -> u64 {
@@ -129,17 +129,17 @@ pub(crate) fn read() -> u64 {
     unsafe { core::arch::x86_64::_rdtsc() }
 }
 
-/// There is no such counter; nobody asks, as `trusted` fails.
+/// There is no such counter; this is never called, since `trusted` fails.
 #[inline]
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) fn read() -> u64 {
     0
 }
 
-/// Tells whether the CPU says that its counter runs at one rate always (CPUID 8000_0007h, EDX bit 8).
+/// Tells whether the CPU reports that its counter always runs at the same rate (CPUID 8000_0007h, EDX bit 8).
 #[cfg(target_arch = "x86_64")]
 fn is_invariant() -> bool {
-    // Older compilers call the instruction unsafe, newer ones do not.
+    // Older compilers regard the instruction as unsafe, newer ones do not.
     #[allow(unused_unsafe)]
     let cpuid = |leaf: u32| {
         // SAFETY: every x86-64 CPU has the instruction; it only reads.

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-/// CPU time of the whole process as (user, kernel): all its threads, ended ones and the kernel's io_uring workers included.
+/// CPU time of the whole process as (user, kernel): that of all its threads, including ended ones and the kernel's io_uring workers.
 pub fn process() -> (Duration, Duration) {
     of(libc::RUSAGE_SELF)
 }
 
-/// CPU time of all children that ended and were waited for, as (user, kernel): all their threads, the kernel's
-/// io_uring workers included.
+/// CPU time of all children that ended and were waited for, as (user, kernel): that of all their threads, including the kernel's io_uring workers.
 pub fn children() -> (Duration, Duration) {
     of(libc::RUSAGE_CHILDREN)
 }
@@ -18,7 +17,7 @@ pub fn thread() -> (Duration, Duration) {
     of(libc::RUSAGE_THREAD)
 }
 
-/// Lets other threads go first: the calling thread gets a tenth of what an ordinary one gets where the CPU is short.
+/// Lets other threads go first: where CPU time is short, the calling thread gets a tenth of an ordinary thread's share.
 pub fn yield_to_others() {
     // SAFETY: takes three numbers; 0 means the calling thread. A refusal leaves the priority as it was.
     unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, 10) };

@@ -1,4 +1,4 @@
-//! A set of small numbers, one bit each.
+//! A set of small numbers, with one bit for each.
 
 /// A set of numbers below a bound.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,12 +15,12 @@ impl Bits {
         Self { words: vec![0; (len as usize).div_ceil(64)].into(), len, count: 0 }
     }
 
-    /// Numbers in it.
+    /// Number of elements.
     pub(crate) fn count(&self) -> u32 {
         self.count
     }
 
-    /// Numbers that it has room for.
+    /// The bound: numbers below it can be in the set.
     pub(crate) fn len(&self) -> u32 {
         self.len
     }
@@ -35,7 +35,7 @@ impl Bits {
         self.words.get(at as usize / 64).into_iter().for_each(reduce::prefetch);
     }
 
-    /// Puts a number in or takes it out.
+    /// Adds a number to the set, or removes it (with `there` false).
     #[inline]
     pub(crate) fn set(&mut self, at: u32, there: bool) {
         let word = &mut self.words[at as usize / 64];
@@ -45,12 +45,12 @@ impl Bits {
         self.count = self.count + u32::from(there) - u32::from(was);
     }
 
-    /// Tells whether any number is in the set (or, with `there` false, is not).
+    /// Tells whether any number is in the set (or, with `there` false, is missing from it).
     pub(crate) fn any(&self, there: bool) -> bool {
         if there { self.count > 0 } else { self.count < self.len }
     }
 
-    /// The first number from `from` on, and after the last one from 0 on, that is in the set (or, with `there` false, that is not).
+    /// The next number from `from` on that is in the set (or, with `there` false, is missing from it), continuing at 0 after the last number.
     pub(crate) fn next(&self, from: u32, there: bool) -> Option<u32> {
         if !self.any(there) {
             return None;
@@ -68,7 +68,7 @@ impl Bits {
         })
     }
 
-    /// Memory that it takes, bytes.
+    /// Bytes of memory that it takes.
     pub(crate) fn memory(&self) -> usize {
         self.words.len() * 8
     }

@@ -1,4 +1,4 @@
-//! The state of one worker's part of the tree, exact after every operation.
+//! The books: a record of one worker's part of the tree, exact after every operation.
 
 use crate::bits::Bits;
 use crate::files::{File, Files, MOST_LINKS};
@@ -6,13 +6,14 @@ use crate::{Mix, TreeOp};
 
 /// The files behind one worker's names. Names are numbered from 0 in its own part of the range.
 ///
-/// A file takes one bit and eight bytes, with hard links in the mix eight bytes more. A file that has only a hard link left is one of its own.
+/// A file takes one bit and eight bytes, and eight bytes more with hard links in the mix. A file that only a hard link still holds has a slot of its
+/// own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Books {
     /// Names with a file.
     live: Bits,
     files: Files,
-    /// Slots of files: with hard links each file has one of its own, without them that of its name.
+    /// Slots of files by name, where there are hard links: then each file has a slot of its own; otherwise a file's slot has the number of its name.
     links: Option<Links>,
     soft: Option<Bits>,
     directories: Option<Bits>,
@@ -22,16 +23,16 @@ pub struct Books {
 /// Slots of files by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Links {
-    /// Names with a file.
+    /// The slot of each name's file.
     file: Box<[u32]>,
     /// Names with a hard link beside them.
     hard: Bits,
-    /// Their slots.
+    /// The slots of the files of these hard links.
     slot: Box<[u32]>,
 }
 
 impl Books {
-    /// Books of `len` names of which none is there yet, with room for what the mix makes.
+    /// The books of `len` names, none of which exists yet, with room for everything that the mix makes.
     pub(crate) fn new(len: u32, mix: &Mix) -> Self {
         let set = |op| mix.has(op).then(|| Bits::new(len));
         let links = set(TreeOp::Hardlink).map(|hard| Links {
@@ -49,52 +50,52 @@ impl Books {
         }
     }
 
-    /// Names that there could be.
+    /// Number of possible names.
     pub fn names(&self) -> u32 {
         self.live.len()
     }
 
-    /// Names that have a file, soft and hard links apart.
+    /// Number of names that have a file, without soft and hard links.
     pub fn files(&self) -> u32 {
         self.live.count()
     }
 
-    /// Soft links.
+    /// Number of soft links.
     pub fn soft_links(&self) -> u32 {
         self.soft.as_ref().map_or(0, Bits::count)
     }
 
-    /// Hard links beside names.
+    /// Number of hard links beside names.
     pub fn hard_links(&self) -> u32 {
         self.links.as_ref().map_or(0, |links| links.hard.count())
     }
 
-    /// Directories that have names of their own.
+    /// Number of directories that `mkdir` made.
     pub fn directories(&self) -> u32 {
         self.directories.as_ref().map_or(0, Bits::count)
     }
 
-    /// Sizes of all files together, each counted once however many names it has.
+    /// Sizes of all files together, each counted once, however many names it has.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The size of the file of that name; `None` when it has none.
+    /// The size of the file with that name; `None` if there is none.
     pub fn size(&self, name: u32) -> Option<u64> {
         self.file(name).map(|file| file.size)
     }
 
-    /// Names that the file of that name has; 0 when there is none.
+    /// Number of names (hard links included) of the file with that name; 0 if there is none.
     pub fn links(&self, name: u32) -> u32 {
         self.file(name).map_or(0, |file| file.links)
     }
 
-    /// The size of the file that the hard link beside a name stands for.
+    /// The size of the file that the hard link beside a name belongs to.
     pub fn hard_link(&self, name: u32) -> Option<u64> {
         self.beside(name).map(|file| file.size)
     }
 
-    /// The file that the hard link beside a name stands for.
+    /// The file that the hard link beside a name belongs to.
     pub(crate) fn beside(&self, name: u32) -> Option<File> {
         let links = self.links.as_ref().filter(|links| links.hard.has(name))?;
         Some(self.files.get(links.slot[name as usize]))
@@ -105,12 +106,12 @@ impl Books {
         self.soft.as_ref().is_some_and(|soft| soft.has(name))
     }
 
-    /// Tells whether there is a directory of the name of its own.
+    /// Tells whether there is a directory that `mkdir` made for that name.
     pub fn has_directory(&self, name: u32) -> bool {
         self.directories.as_ref().is_some_and(|directories| directories.has(name))
     }
 
-    /// Memory that the books take, bytes.
+    /// Bytes of memory that the books take.
     pub fn memory(&self) -> usize {
         let sets = [Some(&self.live), self.soft.as_ref(), self.directories.as_ref()];
         let sets: usize = sets.into_iter().flatten().map(Bits::memory).sum();
@@ -123,17 +124,17 @@ impl Books {
         self.live.has(name)
     }
 
-    /// Tells whether any name has a file or has none.
+    /// Tells whether any name has a file (or, with `live` false, has none).
     pub(crate) fn any(&self, live: bool) -> bool {
         self.live.any(live)
     }
 
-    /// The first name from `from` on, round and round, that has a file or has none.
+    /// The first name from `from` on that has a file (or, with `live` false, has none), continuing at the first name after the last.
     pub(crate) fn next(&self, from: u32, live: bool) -> Option<u32> {
         self.live.next(from, live)
     }
 
-    /// Asks for the memory in which a name stands.
+    /// Prefetches the memory of a name's entry.
     #[inline]
     pub(crate) fn prefetch(&self, name: u32) {
         self.live.prefetch(name);
@@ -153,7 +154,7 @@ impl Books {
         self.has(name).then(|| self.files.get(self.slot(name)))
     }
 
-    /// Makes the file of a name that has none.
+    /// Adds a file for a name that has none.
     pub(crate) fn create(&mut self, name: u32, size: u64) {
         let file = File { size, links: 1 };
         match &mut self.links {
@@ -164,7 +165,7 @@ impl Books {
         self.bytes += size;
     }
 
-    /// Gives the file of a name another size.
+    /// Sets the size of a name's file.
     pub(crate) fn resize(&mut self, name: u32, size: u64) {
         let slot = self.slot(name);
         let file = self.files.get(slot);
@@ -172,14 +173,14 @@ impl Books {
         self.bytes = self.bytes - file.size + size;
     }
 
-    /// Takes a name's file away.
+    /// Removes a name from its file.
     fn unlink(&mut self, name: u32) {
         let slot = self.slot(name);
         self.live.set(name, false);
         self.drop_link(slot);
     }
 
-    /// Takes a name off a file, which goes with its last one.
+    /// Removes one link of a file; the file itself goes with its last link.
     fn drop_link(&mut self, slot: u32) {
         let file = self.files.get(slot);
         if file.links > 1 {
@@ -192,7 +193,7 @@ impl Books {
         }
     }
 
-    /// Takes a name's file away, and the links beside it.
+    /// Removes a name's file and the links beside the name.
     pub(crate) fn delete(&mut self, name: u32) {
         self.unlink(name);
         if let Some(soft) = &mut self.soft {
@@ -205,7 +206,7 @@ impl Books {
         }
     }
 
-    /// Gives a file the name of another one, which goes.
+    /// Gives the file of `from` the name `to`; a file that has that name is replaced.
     pub(crate) fn rename(&mut self, from: u32, to: u32) {
         if from == to {
             return;
@@ -226,7 +227,7 @@ impl Books {
         self.live.set(to, true);
     }
 
-    /// Tells whether the file of a name may have one more.
+    /// Tells whether the file of a name may have one more link.
     pub(crate) fn may_link(&self, name: u32) -> bool {
         self.links(name) < MOST_LINKS
     }

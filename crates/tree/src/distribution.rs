@@ -1,4 +1,4 @@
-//! Choosing the name that an operation is about: how names are drawn from the range.
+//! The choice of the name that an operation works on: how names are drawn from the range.
 
 use units::{Permutation, QuantityError, Seed, SplitMix64};
 use workload::{Ziggurat, Zipf};
@@ -6,20 +6,20 @@ use workload::{Ziggurat, Zipf};
 /// A distribution of names.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Distribution {
-    /// Each as likely.
+    /// All names are equally likely.
     Uniform,
-    /// Zipf; which name has which rank is permuted, so that what is often used lies in all directories.
+    /// Zipf; ranks are assigned to names by a permutation, so that the most used names are spread over all directories.
     Zipf {
         /// The exponent.
         theta: f64,
     },
-    /// Normal around a mean that moves through the range, round and round.
+    /// Normal around a mean that moves through the range again and again.
     Gaussian {
-        /// Standard deviation, indices.
+        /// Standard deviation, in indices.
         sigma: f64,
-        /// Indices that the mean moves with each operation of the load.
+        /// Number of indices by which the mean moves with each operation of the load.
         velocity: f64,
-        /// Standard deviations that files are created ahead of the mean, which stays where it is.
+        /// Distance, in standard deviations, at which files are created ahead of the mean; it does not move the mean.
         ahead: f64,
     },
 }
@@ -84,7 +84,7 @@ pub(crate) enum Places {
 }
 
 impl Places {
-    /// The distribution over `len` places, which are every `workers`-th of all.
+    /// The distribution over `len` places, which are every `workers`-th place of all.
     pub(crate) fn new(distribution: Distribution, len: u32, workers: u32, seed: Seed) -> Self {
         match distribution {
             Distribution::Uniform => Self::Uniform,
@@ -92,14 +92,14 @@ impl Places {
                 Box::new(Zipf::new(u64::from(len), theta)),
                 Permutation::new(u64::from(len), seed),
             ),
-            // Of n operations of the load one is this worker's, and of n indices one is: what the mean moves per operation is the same.
+            // A worker has one in n operations and one in n indices of the load, so that the velocity per operation stays the same.
             Distribution::Gaussian { sigma, velocity, ahead } => {
                 Self::Gaussian { sigma: sigma / f64::from(workers), velocity, ahead }
             }
         }
     }
 
-    /// Draws the place of operation `number`, which creates a file or not.
+    /// Draws the place of operation number `number`; `creates` tells whether it creates a file.
     #[inline]
     pub(crate) fn draw(
         &self,

@@ -1,30 +1,31 @@
-//! The equilibrium of a load of `pick = "any"`, by formula, before it begins.
+//! The equilibrium of a load with `pick = "any"`, by formula, before it begins.
 //!
-//! Per name and operation, with the shares c of creates, d of deletes, r of renames, x of copies: a name without a file gets one with c, and
-//! with x p where the copied one is there; one with a file loses it with d, and with r p where another is renamed: either its own name goes, or
-//! it is replaced. So the share p of names with a file is where c (1 - p) + x p (1 - p) = d p + r p^2.
+//! Per name and operation, with the shares c of creates, d of deletes, r of renames and x of copies: a name without a file gets one with probability
+//! c, and with x p for a copy if the copied file exists; a name with a file loses it with probability d, and with r p for a rename of another file,
+//! either because its own name is given up or because its file is replaced. So the share p of names with a file settles where c (1 - p) + x p (1 - p)
+//! = d p + r p^2.
 
 use crate::{Distribution, Pick, TreeOp, TreeSpec};
 
-/// The reason why something never comes to rest.
+/// The reason why the population or the bytes never come to rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Never {
-    /// Only `pick = "any"` has misses, without which files become more until the range is full, or fewer until there is none.
+    /// Only with `pick = "any"` do operations miss; without misses the number of files grows until the range is full, or shrinks to none.
     Live,
-    /// Names are not drawn alike at all times.
+    /// Names are not drawn with equal probability at all times.
     Distribution,
-    /// Nothing makes files.
+    /// No operation makes files.
     NoCreate,
-    /// Files are made, or grow, and are never removed.
+    /// Files are made or grow, but are never removed.
     NoDelete,
 }
 
-/// A level that is reached.
+/// A level at which a quantity comes to rest.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settles {
-    /// The level: the share of names that have a file, or bytes of all files together.
+    /// The level: the share of names that have a file, or the bytes of all files together.
     pub level: f64,
-    /// Operations of all workers in which the distance to it falls to 1 / e.
+    /// Number of operations of all workers in which the distance to the level falls to 1/e.
     pub time_constant: f64,
 }
 
@@ -33,15 +34,15 @@ pub struct Settles {
 pub struct Equilibrium {
     /// The share of names that have a file.
     pub population: Result<Settles, Never>,
-    /// Bytes of all files together, those among them that only a hard link holds; what `write` extends is not.
+    /// Bytes of all files together, including files that only a hard link still holds; growth by `write` is not included.
     pub bytes: Result<Settles, Never>,
 }
 
-/// Time constants after which a level counts as reached: less than 2 % is missing.
+/// Number of time constants after which a level counts as reached: less than 2 % is missing then.
 const TIMES: f64 = 4.0;
 
 impl Never {
-    /// Says why, in words.
+    /// Describes the reason in words.
     pub fn why(self) -> &'static str {
         match self {
             Self::Live => {
@@ -53,7 +54,7 @@ impl Never {
         }
     }
 
-    /// Says how a load comes to rest all the same.
+    /// Says how the load can be changed, or ended otherwise.
     pub fn remedy(self) -> &'static str {
         match self {
             Self::Live => "take pick \"any\", or end it after a time or a number of operations",
@@ -71,19 +72,19 @@ impl Never {
 }
 
 impl Settles {
-    /// Operations of all workers until it is reached.
+    /// Number of operations of all workers until it is reached.
     pub fn operations(&self) -> u64 {
         (TIMES * self.time_constant).ceil() as u64
     }
 }
 
 impl Equilibrium {
-    /// Returns why it never comes to rest, if so.
+    /// Returns the reason why it never comes to rest, if it does not.
     pub fn never(&self) -> Option<Never> {
         self.population.err().or(self.bytes.err())
     }
 
-    /// Predicts where a load comes to rest.
+    /// Predicts the equilibrium of a load.
     pub fn predict(spec: &TreeSpec) -> Self {
         let never = |why| Self { population: Err(why), bytes: Err(why) };
         match (spec.pick, spec.distribution) {
@@ -101,7 +102,7 @@ impl Equilibrium {
         let p = live_share(c, d, r, x);
         let settles = |level: f64, rate: f64| Settles { level, time_constant: names / rate };
         let population = settles(p, c + d - x + 2.0 * (r + x) * p);
-        // A file goes with its name; a truncation takes half of it on average.
+        // The bytes of a file go with its name; a truncation removes half of them on average.
         let gone = d + r * p;
         let shrinks = share(TreeOp::Truncate) / 2.0;
         let dies = gone + shrinks - x * (1.0 - p);
@@ -112,7 +113,7 @@ impl Equilibrium {
             let (held, rate) = held_by_links(share(TreeOp::Hardlink) * p, d * p, gone);
             Ok(settles(names * (named + held * at_end), rate.min(dies)))
         } else if grows == 0.0 {
-            // Every name has a file in the end, as it was made.
+            // In the end every name has a file, with the size that it was made with.
             Ok(Settles { level: names * spec.size.mean(), ..population })
         } else {
             Err(Never::NoDelete)
@@ -127,12 +128,12 @@ fn live_share(c: f64, d: f64, r: f64, x: f64) -> f64 {
     if square == 0.0 {
         return c / (c + d);
     }
-    // In this form nothing is lost where the square term is small.
+    // This form loses no precision where the square term is small.
     2.0 * c / (linear + (linear * linear + 4.0 * square * c).sqrt())
 }
 
-/// Files per name that have only a hard link left, and the rate at which they come to that: links are made and removed at these rates, and the
-/// files that they are made to lose their names at the rate `gone`.
+/// Number of files per name that only a hard link still holds, and the rate at which this number settles. Links are made at the rate `made` and
+/// removed at the rate `removed`; linked files lose their names at the rate `gone`.
 fn held_by_links(made: f64, removed: f64, gone: f64) -> (f64, f64) {
     if made == 0.0 || gone == 0.0 {
         return (0.0, f64::INFINITY);

@@ -1,6 +1,6 @@
-//! Errors of what is asked for.
+//! Errors of the specification of a load.
 
-/// A load of a tree that cannot be done as it is asked for.
+/// A load of a tree that cannot be run as specified.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct TreeError {

@@ -10,7 +10,7 @@ pub(crate) const MOST_LINKS: u32 = 60_000;
 pub(crate) struct File {
     /// Its size, bytes.
     pub(crate) size: u64,
-    /// Names that it has; none: the slot is free.
+    /// Number of its names; 0 if the slot is free.
     pub(crate) links: u32,
 }
 
@@ -19,14 +19,14 @@ const SIZE_BITS: u32 = LARGEST.count_ones();
 /// Files by the number of their slot.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Files {
-    /// Size in the low bits, links in the high ones; of a free slot, the next one and 0 links.
+    /// Size in the low bits, number of links in the high ones; a free slot has 0 links, and in place of the size the next free slot (see `add`).
     slots: Vec<u64>,
     /// The first free slot, where there is one.
     free: Option<u32>,
 }
 
 impl Files {
-    /// Slots for files that are told apart by their numbers alone: all are there, none is used.
+    /// A fixed number of slots, used by slot number (one per name) instead of being allocated by [`Self::add`].
     pub(crate) fn with(len: u32) -> Self {
         Self { slots: vec![0; len as usize], free: None }
     }
@@ -53,7 +53,7 @@ impl Files {
         let slot = match self.free {
             Some(slot) => {
                 let next = self.get(slot).size;
-                // One more than the slot, so that none is 0.
+                // Stored as the slot number plus 1, so that 0 means none.
                 self.free = u32::try_from(next).ok().and_then(|next| next.checked_sub(1));
                 slot
             }
@@ -66,7 +66,7 @@ impl Files {
         slot
     }
 
-    /// Frees a slot that [`Self::add`] gave.
+    /// Frees a slot that [`Self::add`] returned.
     pub(crate) fn remove(&mut self, slot: u32) {
         let next = self.free.map_or(0, |next| u64::from(next) + 1);
         self.set(slot, File { size: next, links: 0 });

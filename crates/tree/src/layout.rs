@@ -1,4 +1,4 @@
-//! Names: the files of an index range lie in the leaves of a tree of directories, as fs-drift lays them out.
+//! Names: the files of an index range lie in the leaf directories of a tree, laid out as fs-drift does.
 
 /// The shape of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub struct Layout {
     per_leaf: u64,
 }
 
-/// The kind of thing that an index is the name of.
+/// The kind of object that the name of an index refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NameKind {
     /// A file (`f000000007`).
@@ -18,30 +18,30 @@ pub enum NameKind {
     Soft,
     /// A hard link beside it (`f000000007.h`).
     Hard,
-    /// A directory of its own (`m000000007`).
+    /// A directory that `mkdir` makes for the index (`m000000007`).
     Directory,
 }
 
 impl Layout {
-    /// A tree for `names` indices with `levels` of directories, `dirs` in each.
+    /// A tree for `names` indices with `levels` levels of directories, and `dirs` directories in each directory.
     pub fn new(names: u64, levels: u32, dirs: u32) -> Self {
         let dirs = u64::from(dirs.max(1));
         let leaves = dirs.checked_pow(levels).unwrap_or(u64::MAX);
         Self { levels, dirs, leaves, per_leaf: (names / leaves).max(1) }
     }
 
-    /// Directories at the lowest level.
+    /// Number of directories at the lowest level.
     pub fn leaves(&self) -> u64 {
         self.leaves
     }
 
-    /// The lowest directory that an index lies in. What is left over lies in the first ones.
+    /// The number of the leaf directory that an index lies in. If the indices cannot be divided evenly, the first leaves get one more.
     #[inline]
     pub fn leaf_of(&self, index: u64) -> u64 {
         index / self.per_leaf % self.leaves
     }
 
-    /// The path of a lowest directory below the root of the tree: empty where that is the root itself.
+    /// The path of a leaf directory below the root of the tree; empty if it is the root itself.
     pub fn path(&self, leaf: u64) -> String {
         let mut rest = leaf;
         let level = |_| {
@@ -53,7 +53,7 @@ impl Layout {
     }
 }
 
-/// The name of an index in its directory, made without an allocation.
+/// The name of an index in its directory, made without allocation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Name {
     text: [u8; 12],
@@ -63,7 +63,7 @@ pub struct Name {
 }
 
 impl Name {
-    /// The name of `index`, of which the last nine digits count.
+    /// The name of `index`; only its last nine digits are used.
     #[inline]
     pub fn new(index: u64, kind: NameKind) -> Self {
         let (first, last) = match kind {
@@ -88,7 +88,7 @@ impl Name {
         self.index
     }
 
-    /// The kind of thing that it is the name of.
+    /// The kind of object that it refers to.
     pub fn kind(&self) -> NameKind {
         self.kind
     }

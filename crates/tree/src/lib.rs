@@ -1,8 +1,8 @@
-//! Operations of a load of a file tree, one after the other. A [`TreeSpec`] says what is asked for; a [`Stream`] what one worker of it does, operation after
-//! operation, from a seed alone, and what is there after each. Nothing here touches a file, a thread or a clock.
+//! The sequence of operations of a file-tree load. A [`TreeSpec`] describes the load; a [`Stream`] yields the operations of one worker from a seed
+//! alone, and keeps track of what exists after each of them. Nothing here touches a file, a thread or a clock.
 //!
-//! The names of the tree come from a range of indices, and each worker owns every n-th of them: no two workers ever touch the same file, so
-//! nothing is locked, and the end of a load (names, sizes, bytes) follows from seed, workers and operations.
+//! The names of the tree come from a range of indices, and each worker owns every n-th of them. So no two workers ever touch the same file, nothing
+//! is locked, and the final state (names, sizes, bytes) follows from seed, workers and operations.
 #![forbid(unsafe_code)]
 
 mod bits;

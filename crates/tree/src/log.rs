@@ -2,30 +2,30 @@
 
 use crate::StepOutcome;
 
-/// Surprises that are kept, 32 MiB: where nearly everything fails, there is one with each operation.
+/// Most surprises that are kept (32 MiB); where nearly everything fails, each operation causes one.
 const MOST: usize = 1 << 20;
 
 /// The log of one worker.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Log {
-    /// Numbers of operations with what came of them.
+    /// Numbers of operations and their answers.
     surprises: Vec<(u64, StepOutcome)>,
-    /// Surprises that are not in it, because it is full.
+    /// Number of surprises that were left out because the log was full.
     left_out: u64,
 }
 
 impl Log {
-    /// Operations that came otherwise than expected, with what came of them.
+    /// Operations that ended differently than expected, with their answers.
     pub fn surprises(&self) -> &[(u64, StepOutcome)] {
         &self.surprises
     }
 
-    /// Tells whether everything came as the stream says.
+    /// Tells whether everything went as the stream predicts.
     pub fn is_empty(&self) -> bool {
         self.surprises.is_empty()
     }
 
-    /// Tells whether all surprises are in it: only then can a stream be gone through again.
+    /// Tells whether it holds all surprises: only then can the stream be replayed.
     pub fn is_whole(&self) -> bool {
         self.left_out == 0
     }
@@ -49,7 +49,7 @@ pub(crate) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Notes what came of an operation, if it was a surprise; numbers only grow.
+    /// Returns the answer of operation `number` if it was a surprise; `number` must not decrease from call to call.
     pub(crate) fn outcome(&mut self, number: u64) -> Option<StepOutcome> {
         let (at, outcome) = self.log.surprises.get(self.surprise)?;
         (*at == number).then(|| {

@@ -7,7 +7,7 @@ use crate::{TreeError, TreeOp};
 /// The largest weight.
 const LARGEST: f64 = 1e9;
 
-/// Operations and their weights, in the order they were written. What counts is their proportion; what has weight 0 never runs.
+/// Operations and their weights, in the order in which they were written. Only their proportions count; an operation with weight 0 never runs.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Mix(Vec<(TreeOp, f64)>);
 
@@ -22,7 +22,7 @@ impl Mix {
         self.0.iter().copied()
     }
 
-    /// The share of an operation in all that are asked for, 0 to 1.
+    /// The share of an operation among all operations, 0 to 1.
     pub fn share(&self, op: TreeOp) -> f64 {
         let weight: f64 = self.weights().filter(|(own, _)| *own == op).map(|(_, w)| w).sum();
         weight / self.0.iter().map(|(_, weight)| weight).sum::<f64>()
@@ -65,7 +65,7 @@ impl std::fmt::Display for Mix {
 impl std::str::FromStr for Mix {
     type Err = QuantityError;
 
-    /// Reads `create=40,randread=40,delete=20`. What they may be [`crate::TreeSpec::validate`] checks.
+    /// Reads `create=40,randread=40,delete=20`. [`crate::TreeSpec::validate`] checks the values.
     fn from_str(text: &str) -> Result<Self, QuantityError> {
         let error = || QuantityError {
             text: text.to_owned(),
@@ -86,26 +86,26 @@ units::as_text!(Mix, "weights of operations such as \"create=40,randread=40,dele
 #[derive(Debug, Clone)]
 pub(crate) struct Chooser {
     ops: Box<[TreeOp]>,
-    /// For each operation but the last, the number below which it or one before it is drawn.
+    /// For each operation but the last, the bound below which a random number chooses it or one before it.
     bounds: Box<[u64]>,
 }
 
 impl Chooser {
-    /// A chooser of a mix that is valid.
+    /// A chooser for a valid mix.
     pub(crate) fn new(mix: &Mix) -> Self {
         let drawn: Vec<_> = mix.weights().filter(|(_, weight)| *weight > 0.0).collect();
         let total: f64 = drawn.iter().map(|(_, weight)| weight).sum();
         let mut sum = 0.0;
         let bounds = drawn[..drawn.len().saturating_sub(1)].iter().map(|(_, weight)| {
             sum += weight;
-            // Saturates.
+            // The conversion saturates.
             (sum / total * u64::MAX as f64) as u64
         });
         let bounds = bounds.collect();
         Self { ops: drawn.into_iter().map(|(op, _)| op).collect(), bounds }
     }
 
-    /// The operation that a random number stands for.
+    /// The operation that a random number chooses.
     #[inline]
     pub(crate) fn choose(&self, random: u64) -> TreeOp {
         self.ops[self.bounds.iter().filter(|bound| random >= **bound).count()]

@@ -9,7 +9,7 @@ pub enum TreeOp {
     Read,
     /// Reads a file at random.
     Randread,
-    /// Writes a file from its start, beyond its end where it is shorter.
+    /// Writes a file from its start, and beyond its end if it is shorter.
     Write,
     /// Writes a file at random, never beyond its end.
     Randwrite,
@@ -19,13 +19,13 @@ pub enum TreeOp {
     Truncate,
     /// Removes a file, and the links that were made beside its name.
     Delete,
-    /// Gives a file another name, in place of the file that has it.
+    /// Gives a file another name, replacing a file that has that name.
     Rename,
     /// Makes a soft link to a file, beside another name.
     Softlink,
     /// Makes a hard link to a file, beside another name.
     Hardlink,
-    /// Makes a directory of a name of its own.
+    /// Makes a directory with a separate name.
     Mkdir,
     /// Removes such a directory.
     Rmdir,
@@ -37,7 +37,7 @@ pub enum TreeOp {
     Fsync,
     /// Makes the data of a file durable.
     Fdatasync,
-    /// Sets space aside beyond the end of a file, which grows by it.
+    /// Reserves space beyond the end of a file, which grows by that amount.
     Fallocate,
     /// Punches a hole into a file.
     Punch,
@@ -104,7 +104,7 @@ impl TreeOp {
         }
     }
 
-    /// Tells whether it is about two names.
+    /// Tells whether it works on two names.
     pub const fn has_second(self) -> bool {
         self.copies() || matches!(self, Self::Rename | Self::Softlink | Self::Hardlink)
     }
@@ -114,7 +114,7 @@ impl TreeOp {
         matches!(self, Self::Reflink | Self::CopyFileRange)
     }
 
-    /// Tells whether it writes data, after which a file may be made durable by chance.
+    /// Tells whether it writes data, so that the file may be made durable after it, at random.
     pub const fn writes(self) -> bool {
         matches!(self, Self::Create | Self::Write | Self::Randwrite | Self::Append)
     }
@@ -134,7 +134,7 @@ impl std::fmt::Display for TreeOp {
 impl std::str::FromStr for TreeOp {
     type Err = units::QuantityError;
 
-    /// Reads a name; those of fs-drift are accepted too.
+    /// Reads a name; the names of fs-drift are accepted, too.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let name = match text.trim() {
             "random_read" => "randread",

@@ -1,4 +1,4 @@
-//! Effects of an operation on the books: before it, what will come of it; after it, what came of it.
+//! Effects of an operation on the books: its predicted outcome before it, and its actual outcome after it.
 
 use crate::TreeOp;
 use crate::books::Books;
@@ -12,7 +12,7 @@ pub(crate) struct Names {
 }
 
 impl Books {
-    /// Says what will come of an operation.
+    /// Predicts the outcome of an operation.
     pub(crate) fn expect(&self, op: TreeOp, names: Names) -> Expectation {
         let Names { first, second } = names;
         let there =
@@ -34,7 +34,7 @@ impl Books {
         }
     }
 
-    /// Fills in what an operation does to the file: bytes and offset, from a size that was drawn and a random number.
+    /// Fills in the bytes and offset of an operation, from a drawn size and a random number.
     pub(crate) fn measure(&self, step: &mut Step, names: Names, drawn: u64, random: u64) {
         let file = self.file(names.first).unwrap_or_default();
         (step.size, step.links) = (file.size, file.links);
@@ -63,13 +63,13 @@ impl Books {
         }
     }
 
-    /// Books what came of an operation, and judges it.
+    /// Enters the outcome of an operation into the books, and judges it.
     pub(crate) fn book(&mut self, step: &Step, names: Names, outcome: StepOutcome) -> Verdict {
         let done = outcome.errno == 0;
         match step.expected {
             Expectation::Skip(_) => return Verdict::Skipped,
             Expectation::Errno(errno) if outcome.errno == errno => return Verdict::Expected,
-            // What should not have been possible: the books cannot say what is there now.
+            // This should not have been possible, so the books do not know what exists now.
             Expectation::Errno(_) => return Verdict::Unexpected,
             Expectation::Done => {}
         }
@@ -94,7 +94,7 @@ impl Books {
         }
         match outcome.errno {
             0 if outcome.bytes == step.moved() => Verdict::Done,
-            // Where blocks are not written in place, whatever changes something may lack it, and so may a name anywhere.
+            // On file systems that do not write blocks in place, any change may run out of space, and so may a new name on any file system.
             errno::NO_SPACE | errno::QUOTA => Verdict::Expected,
             _ => Verdict::Unexpected,
         }

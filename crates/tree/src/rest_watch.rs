@@ -1,13 +1,13 @@
-//! Seeing that something has come to rest: over a window of operations, not of seconds.
+//! Detection of rest: over a window of operations, not of seconds.
 
-/// Parts of a window.
+/// Number of parts of a window.
 const PARTS: usize = 5;
-/// Highest rise or fall of the line through the means of the parts over the window, of their mean.
+/// Largest change over the window of the line fitted through the means of its parts, as a share of their mean.
 const MOST_DRIFT: f64 = 0.02;
-/// Highest distance between the means, of their mean.
+/// Largest difference between the means of the parts, as a share of their mean.
 const MOST_SPREAD: f64 = 0.04;
 
-/// Watches a level over windows of at least one time constant: shorter ones look flat long before the level is reached.
+/// Watches a level over windows of at least one time constant: in shorter ones it looks flat long before it is reached.
 #[derive(Debug, Clone)]
 pub struct RestWatch {
     part: u64,
@@ -33,7 +33,7 @@ impl RestWatch {
         }
     }
 
-    /// Operations after which it had come to rest, if it has.
+    /// Number of operations after which it had come to rest, if it has.
     pub fn settled(&self) -> Option<u64> {
         self.settled
     }

@@ -3,15 +3,15 @@
 use units::{Bytes, QuantityError, SplitMix64};
 use workload::{Ziggurat, exp2};
 
-/// The largest size of a file: what the books have room for.
+/// The largest size of a file that the books have room for.
 pub(crate) const LARGEST: u64 = (1 << 44) - 1;
 
 /// A size, or a distribution of sizes, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Size {
-    /// Always the same.
+    /// All files have this size.
     Fixed(u64),
-    /// Each from the first to the second as likely.
+    /// All sizes from the first to the second are equally likely.
     Range(u64, u64),
     /// Its logarithm has a normal distribution.
     Lognormal {
@@ -32,7 +32,7 @@ impl Size {
         }
     }
 
-    /// The largest that is ever drawn; without a bound, that of a file.
+    /// The largest size that can be drawn; for an unbounded distribution the largest size of a file.
     pub fn most(&self) -> u64 {
         match *self {
             Self::Fixed(bytes) => bytes,
@@ -41,7 +41,7 @@ impl Size {
         }
     }
 
-    /// Draws one: at least 1, at most what the books have room for.
+    /// Draws a size: at least 1, and at most what the books have room for.
     #[inline]
     pub(crate) fn draw(&self, rng: &mut SplitMix64, normal: &Ziggurat) -> u64 {
         let drawn = match *self {
@@ -55,7 +55,7 @@ impl Size {
         drawn.clamp(1, LARGEST)
     }
 
-    /// Tells whether it is a size at all.
+    /// Tells whether it is a valid size.
     pub(crate) fn is_valid(&self) -> bool {
         let fits = |bytes: u64| (1..=LARGEST).contains(&bytes);
         match *self {

@@ -1,17 +1,17 @@
-//! A load of a file tree as asked for.
+//! The specification of a file-tree load.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Distribution, Layout, Mix, Size, TreeError, TreeOp};
 
-/// The names that operations are about.
+/// The names that operations work on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pick {
-    /// Any of the range, whether it has a file or not: misses are outcomes, and the population comes to an equilibrium.
+    /// Any name of the range, whether it has a file or not: misses count as outcomes, and the population reaches an equilibrium.
     #[default]
     Any,
-    /// Names that have a file, and for new files names that have none.
+    /// Names that have a file; for new files, names that have none.
     Live,
 }
 
@@ -21,28 +21,28 @@ pub enum Pick {
 pub struct TreeSpec {
     /// Operations and their weights.
     pub ops: Mix,
-    /// Names of files that there can be.
+    /// Number of possible file names.
     pub files: u64,
     /// Levels of directories.
     pub levels: u32,
-    /// Directories in each.
+    /// Number of directories in each directory.
     pub dirs: u32,
-    /// Bytes of a file when it is made, and of what an operation reads or writes.
+    /// Bytes of a new file, and bytes that an operation reads or writes.
     pub size: Size,
     /// Bytes of a request.
     pub record: Size,
-    /// The names that operations are about.
+    /// The names that operations work on.
     #[serde(default)]
     pub pick: Pick,
-    /// Their distribution.
+    /// The distribution from which names are drawn.
     #[serde(default = "uniform")]
     pub distribution: Distribution,
-    /// Workers that the range is divided between.
+    /// Number of workers that the range is divided among.
     pub workers: u32,
-    /// Percent of operations that write after which the file is made durable by fsync.
+    /// Percentage of writing operations after which the file is made durable by fsync.
     #[serde(default)]
     pub fsync_percent: f64,
-    /// The same by fdatasync, of those after which there is no fsync.
+    /// The same for fdatasync, as a percentage of those without an fsync.
     #[serde(default)]
     pub fdatasync_percent: f64,
 }
@@ -51,9 +51,9 @@ fn uniform() -> Distribution {
     Distribution::Uniform
 }
 
-/// Indices that a name has room for.
+/// Most indices that a name has room for.
 const MOST_FILES: u64 = 1_000_000_000;
-/// Directories at the lowest level that there may be.
+/// Most directories at the lowest level.
 const MOST_LEAVES: u64 = 1 << 24;
 
 impl TreeSpec {
@@ -62,13 +62,13 @@ impl TreeSpec {
         Layout::new(self.files, self.levels, self.dirs)
     }
 
-    /// Names of a worker's part of the range.
+    /// Number of names in a worker's part of the range.
     pub fn names_of(&self, worker: u32) -> u32 {
         let (all, workers) = (self.files, u64::from(self.workers.max(1)));
         (all.saturating_sub(u64::from(worker)).div_ceil(workers)) as u32
     }
 
-    /// The operations in the order of the mix, and those that make files durable after others.
+    /// The operations in the order of the mix, followed by the calls that make files durable after others.
     pub fn operations(&self) -> Vec<TreeOp> {
         let mut all: Vec<_> =
             self.ops.weights().filter(|(_, weight)| *weight > 0.0).map(|(op, _)| op).collect();
@@ -82,10 +82,10 @@ impl TreeSpec {
         all
     }
 
-    /// Checks that it can be done.
+    /// Checks that the load can be run.
     ///
     /// # Errors
-    /// A spec that cannot be done: the key, the mistake and the remedy.
+    /// Fails if it cannot: with the key, the mistake and the remedy.
     pub fn validate(&self) -> Result<(), TreeError> {
         self.ops.validate()?;
         let percent = |percent: f64| (0.0..=100.0).contains(&percent);

@@ -21,11 +21,11 @@ pub mod errno {
 /// Predicted outcome of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expectation {
-    /// It is done.
+    /// It succeeds.
     Done,
-    /// The kernel refuses it with this number.
+    /// The kernel refuses it with this error number.
     Errno(i32),
-    /// It is not even tried.
+    /// It is not attempted.
     Skip(Skip),
 }
 
@@ -41,13 +41,13 @@ pub enum Skip {
 /// The call that makes a file durable after an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sync {
-    /// fsync: its metadata, too.
+    /// fsync, which includes the metadata.
     Fsync,
-    /// Its data alone.
+    /// fdatasync, for the data only.
     Fdatasync,
 }
 
-/// One operation that is to be done.
+/// One operation to be carried out.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
     /// Its number among those of its worker.
@@ -83,7 +83,7 @@ pub struct Step {
 /// One request of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// Its beginning.
+    /// Its offset, bytes.
     pub offset: u64,
     /// Its length, bytes.
     pub bytes: u64,
@@ -143,7 +143,7 @@ impl Iterator for Requests {
 pub struct StepOutcome {
     /// Bytes that were read, written or copied.
     pub bytes: u64,
-    /// The errno with which it failed in the end; 0 where it did not.
+    /// The errno with which it failed; 0 if it did not.
     pub errno: i32,
     /// Tells whether the operation made a file, even if it failed afterwards.
     pub made: bool,
@@ -175,15 +175,15 @@ impl Step {
     }
 }
 
-/// Verdict on an operation: its actual outcome held against the predicted one.
+/// Verdict on an operation: its actual outcome compared with the predicted one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verdict {
-    /// It was done, all of it.
+    /// It was done completely.
     Done,
     /// It failed as it had to: there was no such name, or it was there already, or no space was left.
     Expected,
     /// It failed in another way, moved too few bytes, or succeeded where it had to fail.
     Unexpected,
-    /// It was not tried.
+    /// It was not attempted.
     Skipped,
 }

@@ -1,4 +1,4 @@
-//! The operations of one worker, one after the other.
+//! The sequence of one worker's operations.
 
 use units::{Seed, SplitMix64};
 use workload::{Ziggurat, nth_seed};
@@ -11,11 +11,11 @@ use crate::plan::Names;
 use crate::step::{Expectation, Skip, Step, StepOutcome, Sync, Verdict};
 use crate::{Pick, Size, TreeError, TreeOp, TreeSpec};
 
-/// Draws until a name is looked for from the last one on.
+/// Most draws of a name; after that the next suitable name behind the last one drawn is taken.
 const TRIES: u32 = 32;
 
-/// The operations of one worker, and the state of its files. Each operation has random numbers of its own, by seed, worker and number, so that what
-/// came of one changes what later ones meet, and never what they try.
+/// The operations of one worker, and the state of its files. Each operation has random numbers of its own, derived from seed, worker and number, so
+/// that the outcome of one changes what later ones find, but never what they attempt.
 #[derive(Debug, Clone)]
 pub struct Stream {
     books: Books,
@@ -25,18 +25,18 @@ pub struct Stream {
     size: Size,
     record: Size,
     pick: Pick,
-    /// Random numbers below these ask for fsync and for fdatasync.
+    /// Bounds for a random number: below the first it asks for fsync, below the second for fdatasync.
     syncs: [u128; 2],
     seed: Seed,
     worker: u64,
     workers: u64,
     number: u64,
-    /// The operation after the last one that was given out, drawn before so that its memory is asked for in time.
+    /// The operation after the last one that was given out, drawn early so that its memory is prefetched in time.
     ahead: Option<Draw>,
     log: Log,
 }
 
-/// Draws an operation, whatever is there.
+/// An operation as it was drawn, whatever is there.
 #[derive(Debug, Clone)]
 struct Draw {
     op: TreeOp,
@@ -48,7 +48,7 @@ impl Stream {
     /// The operations of worker number `worker`.
     ///
     /// # Errors
-    /// A load that cannot be done as asked for.
+    /// Fails if the load cannot be run as specified.
     pub fn new(spec: &TreeSpec, seed: Seed, worker: u32) -> Result<Self, TreeError> {
         spec.validate()?;
         let seed = nth_seed(seed.derive("tree"), u64::from(worker));
@@ -79,12 +79,12 @@ impl Stream {
         &self.books
     }
 
-    /// The log of surprises: with it, the stream can be gone through again.
+    /// The log of surprises, with which the stream can be replayed.
     pub fn log(&self) -> &Log {
         &self.log
     }
 
-    /// Operations that were given out.
+    /// Number of operations that were given out.
     pub fn operations(&self) -> u64 {
         self.number
     }
@@ -94,7 +94,7 @@ impl Stream {
         u64::from(name) * self.workers + self.worker
     }
 
-    /// The next operation. What came of it [`Self::record`] wants to hear before the one after it is asked for.
+    /// The next operation. Its outcome has to be given to [`Self::record`] before the one after it is asked for.
     pub fn next_step(&mut self) -> Step {
         let number = self.number;
         let draw = self.ahead.take().unwrap_or_else(|| self.draw(number));
@@ -124,7 +124,7 @@ impl Stream {
         self.places.draw(rng, &self.normal, self.books.names(), number, creates)
     }
 
-    /// A name that has a file or has none, from one that was drawn.
+    /// Finds a name that has a file (`live`) or has none, beginning with the one that was drawn.
     fn find(&self, rng: &mut SplitMix64, number: u64, drawn: u32, live: bool) -> Option<u32> {
         if !self.books.any(live) {
             return None;
@@ -139,7 +139,7 @@ impl Stream {
         self.books.next(name, live)
     }
 
-    /// The names of an operation on names that have files; `None` when there are none.
+    /// The names of an operation that works on existing files; `None` if there are none.
     fn live_names(&self, draw: &mut Draw, number: u64) -> Option<Names> {
         let Names { first, second } = draw.names;
         match draw.op {
@@ -199,7 +199,7 @@ impl Stream {
         step
     }
 
-    /// Books what came of the operation that was given out last, and judges it.
+    /// Enters the outcome of the operation that was given out last into the books, and judges it.
     pub fn record(&mut self, step: &Step, outcome: StepOutcome) -> Verdict {
         let name = |index: u64| (index / self.workers) as u32;
         let names =
@@ -210,10 +210,10 @@ impl Stream {
         self.books.book(step, names, outcome)
     }
 
-    /// Goes through the first `operations` of a worker again without doing them, with what its log says came otherwise.
+    /// Replays the first `operations` of a worker without doing them, with the surprises of its log.
     ///
     /// # Errors
-    /// A load that cannot be done as asked for.
+    /// Fails if the load cannot be run as specified.
     pub fn replay(
         spec: &TreeSpec,
         seed: Seed,

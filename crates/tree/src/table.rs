@@ -1,15 +1,15 @@
-//! Tables of weights in the form of fs-drift: an operation and its weight on each line, parted by a comma.
+//! Tables of weights in the form of fs-drift: an operation and its weight on each line, separated by a comma.
 
 use crate::{Mix, TreeError, TreeOp};
 
-/// Bytes of a table, at most.
+/// Most bytes of a table.
 pub const LONGEST_TABLE: u64 = 1 << 20;
 
 impl Mix {
-    /// Reads a table of weights. Empty lines, and those that begin with `#`, say nothing.
+    /// Reads a table of weights. Empty lines and lines that begin with `#` are ignored.
     ///
     /// # Errors
-    /// A line that says something else than an operation and its weight, or an operation again, with its number.
+    /// Fails with the line number if a line is not an operation and its weight, or repeats an operation.
     pub fn from_table(text: &str) -> Result<Self, TreeError> {
         let mut weights: Vec<(TreeOp, f64)> = Vec::new();
         for (number, line) in text.lines().enumerate() {
@@ -56,7 +56,7 @@ impl Mix {
 mod tests {
     use super::*;
 
-    /// The twelve weights that fs-drift has by itself, in a table of another shape.
+    /// The twelve built-in weights of fs-drift, in a table with a different layout.
     const OWN: &str = "# weights\n\nread, 2\nrandom_read,1\r\n random_write , 1 \nappend, 4\n\
                        delete, 0.1\nhardlink, 0.01\nsoftlink, 0.02\ntruncate, 0.05\nrename, 1\n\
                        readdir, 0.1\ncreate, 4\nwrite, 2";
@@ -67,7 +67,7 @@ mod tests {
         assert_eq!(mix.weights().count(), 12);
         assert_eq!(mix.share(TreeOp::Append), mix.share(TreeOp::Create));
         assert!((mix.share(TreeOp::Randread) - 1.0 / 15.28).abs() < 1e-12);
-        // What has weight 0 never runs: fs-drift gives it one in a hundred.
+        // An operation with weight 0 never runs; fs-drift runs it once in a hundred times.
         let mix = Mix::from_table("create, 1\nrename, 0\n").unwrap();
         assert!(!mix.has(TreeOp::Rename));
     }

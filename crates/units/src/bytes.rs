@@ -1,4 +1,4 @@
-//! Sizes in bytes. Suffixes are powers of 1024, as everywhere in the block layer; those of the SI (`MB`, `GB`), as on the box of a disk, of 1000.
+//! Sizes in bytes. Suffixes are powers of 1024, as everywhere in the block layer; SI suffixes (`MB`, `GB`), as on a disk's box, are powers of 1000.
 
 use crate::quantity::{QuantityError, split};
 
@@ -14,7 +14,7 @@ impl Bytes {
     /// One gibibyte.
     pub const GIB: u64 = 1 << 30;
 
-    /// The size as refusals show it, which can be told from its neighbours: as it is displayed where that loses nothing, else in bytes.
+    /// Returns the size as error messages show it, without rounding: as it is displayed where that is exact, else in bytes.
     pub fn exact(self) -> String {
         let shown = self.to_string();
         if shown.parse() == Ok(self) { shown } else { format!("{} bytes", self.0) }
@@ -64,7 +64,7 @@ impl std::str::FromStr for Bytes {
 }
 
 impl std::fmt::Display for Bytes {
-    /// The largest binary unit that keeps the size exact to two decimals: `4 KiB`, `1.50 GiB`.
+    /// Prints the size in binary units with three significant digits: `4 KiB`, `1.5 GiB`.
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         f.write_str(&crate::show::bytes(self.0 as f64))
     }

@@ -1,9 +1,9 @@
 //! The description of a key that people write in a table.
 
-/// A key of a table: what it takes, said to whoever wrote something else.
+/// A key of a table, with the words that tell a user who wrote something else what it takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key {
-    /// Its name; of a key inside of other tables their names before it, apart by dots. `*` stands for any name.
+    /// Its name, with the names of the tables around it before it, separated by dots. `*` stands for any name.
     pub name: &'static str,
     /// The values that it takes, in words that follow "takes".
     pub takes: &'static str,

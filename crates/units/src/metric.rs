@@ -11,17 +11,17 @@ pub struct Metric {
     pub name: &'static str,
     /// The unit of the stored number.
     pub unit: Unit,
-    /// Which direction is good.
+    /// The direction that is good.
     pub better: Better,
-    /// Over what the figure of a stage is taken.
+    /// The period that the figure of a stage covers.
     pub basis: Basis,
-    /// The test that compares two variants in it.
+    /// The test that compares this figure of two variants.
     pub test: Test,
     /// One or two sentences: what it is, and what makes it change.
     pub help: &'static str,
 }
 
-/// Over what the figure of a stage is taken.
+/// The period that the figure of a stage covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
@@ -33,7 +33,7 @@ pub enum Basis {
     Cell,
     /// Growth over the load of the stage, without its preparation and the wait for rest.
     Load,
-    /// Growth from where the load of the stage begins, its ramp with it, until the stack has come to rest: what was put off is paid by then.
+    /// Growth from the start of the stage's load, its ramp included, until the stack has come to rest, so that deferred work is included.
     Work,
 }
 
@@ -45,7 +45,7 @@ pub enum Test {
     Paired,
     /// By ranks over all repeats: for tails of distributions and counts of rare things, where one value tells little.
     Ranked,
-    /// By the share of runs in which it happened at all: for what should never happen, where how often says nothing of whether.
+    /// By the share of runs in which it happened at all: for what should never happen, where the number of events within a run matters little.
     Occurrence,
 }
 
@@ -75,7 +75,7 @@ pub enum Unit {
     Ratio,
 }
 
-/// Which direction of a figure is good.
+/// The direction of a figure that is good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Better {
@@ -104,8 +104,8 @@ impl Unit {
         }
     }
 
-    /// The least base that a ratio is made to, in the unit: fewer than ten of what is counted, or of blocks, are chance, and next to nothing whatever
-    /// many stand beside; so is a thousandth of a whole. Zero where any base has a meaning.
+    /// Returns the smallest base for which a ratio is formed, in this unit: fewer than ten events or blocks, or a thousandth of a whole, are chance,
+    /// and negligible however large the other value is. Zero where any base is meaningful.
     pub fn least_base(self) -> f64 {
         match self {
             Self::Count | Self::Blocks => 10.0,
@@ -115,7 +115,7 @@ impl Unit {
         }
     }
 
-    /// `value` as people read it, with its unit.
+    /// Returns `value` as people read it, with its unit.
     pub fn show(self, value: f64) -> String {
         self.show_with(value, 3)
     }

@@ -65,7 +65,7 @@ impl std::fmt::Display for Nanos {
 }
 
 impl serde::Serialize for Nanos {
-    /// As text with its unit, because a bare number means seconds to people.
+    /// Writes text with the unit, because a bare number means seconds to people.
     fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         out.collect_str(&format_args!("{}ns", self.0))
     }

@@ -1,8 +1,8 @@
-//! Permutations without memory, both ways.
+//! Permutations that are computed instead of stored, and their inverses.
 
 use crate::Seed;
 
-/// A permutation of 0..n, each entry computed by itself: a bijection of the next power of two (xorshifts and odd
+/// A permutation of 0..n, each entry computed on its own: a bijection of the next power of two (xorshifts and odd
 /// multipliers, each invertible), applied again while it leaves the range (cycle walking; fewer than two steps on average).
 #[derive(Debug, Clone, Copy)]
 pub struct Permutation {
@@ -14,7 +14,7 @@ pub struct Permutation {
     divide: [u64; ROUNDS],
 }
 
-/// With three, short ranges show structure (the tests below find it).
+/// Number of mixing rounds. With three, short ranges show structure (the tests below find it).
 const ROUNDS: usize = 4;
 
 /// The multiplicative inverse of an odd number modulo 2^64 (Newton; five correct bits double four times).
@@ -31,12 +31,12 @@ impl Permutation {
         let bits = u64::BITS - (n - 1).leading_zeros();
         let mut rng = seed.generator();
         let add = rng.next_u64();
-        // 5 modulo 8: the low bits, which only depend on low bits, run through a full cycle.
+        // Multipliers are 5 modulo 8, so that the low bits, which depend on low bits only, run through a full cycle.
         let multiply = std::array::from_fn(|_| rng.next_u64() & !7 | 5);
         Self {
             n,
             mask: if bits == 0 { 0 } else { u64::MAX >> (u64::BITS - bits) },
-            // At least half of the bits: the xorshift is its own inverse.
+            // With a shift by at least half of the bits the xorshift is its own inverse.
             shift: bits.div_ceil(2).max(1),
             add,
             multiply,
@@ -44,12 +44,12 @@ impl Permutation {
         }
     }
 
-    /// Returns how many entries there are.
+    /// Returns the number of entries.
     pub fn len(&self) -> u64 {
         self.n
     }
 
-    /// Never: there is at least one entry.
+    /// Returns `false`: there is at least one entry.
     pub fn is_empty(&self) -> bool {
         self.n == 0
     }
@@ -74,7 +74,7 @@ impl Permutation {
         x.wrapping_sub(self.add) & self.mask
     }
 
-    /// Entry `i`; every value below n for exactly one `i` below n.
+    /// Returns entry `i`; every value below n is the entry of exactly one `i` below n.
     #[inline]
     pub fn at(&self, i: u64) -> u64 {
         let mut x = self.step(i);
@@ -94,11 +94,11 @@ impl Permutation {
         x
     }
 
-    /// Puts in place of each entry number in `entries` (at most 256), all below n, the entry itself.
+    /// Replaces each index in `entries` (at most 256 of them, all below n) by the entry at that index.
     #[inline]
     pub fn apply<const N: usize>(&self, entries: &mut [u64; N]) {
         const { assert!(N <= 1 << u8::BITS) };
-        // Those that leave the range are gathered and stepped on together: no branch to be guessed wrong.
+        // Values outside the range are gathered and stepped together, which avoids mispredicted branches.
         let mut outside = [0u8; N];
         let mut count = 0;
         for (i, entry) in entries.iter_mut().enumerate() {

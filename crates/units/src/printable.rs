@@ -1,4 +1,4 @@
-//! Text of others, made fit to be shown.
+//! Text from outside, made safe to show.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ pub fn is_obeyed(c: char) -> bool {
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// `text` with such characters written out: a line stays one line, and what was named stays what is seen.
+/// Returns `text` with such characters escaped: a line stays one line, and a terminal shows names as they really are.
 pub fn printable(text: &str) -> Cow<'_, str> {
     if !text.contains(is_obeyed) {
         return Cow::Borrowed(text);

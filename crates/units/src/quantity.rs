@@ -20,7 +20,7 @@ pub(crate) fn split(text: &str) -> Option<(f64, &str)> {
     (number.is_finite() && number >= 0.0).then(|| (number, text[end..].trim()))
 }
 
-/// Lets a type that reads itself from text be read by serde from that text, or from a bare number as its text would be.
+/// Lets serde read a type that can be parsed from text: from that text, or from a bare number, which is parsed like text.
 #[macro_export]
 macro_rules! read_as_text {
     ($name:ident, $expecting:literal) => {
@@ -51,7 +51,7 @@ macro_rules! read_as_text {
     };
 }
 
-/// Lets a type that reads and prints itself as text travel through serde as that text.
+/// Lets serde read and write a type as the text that it is parsed from and prints.
 #[macro_export]
 macro_rules! as_text {
     ($name:ident, $expecting:literal) => {

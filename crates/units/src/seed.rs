@@ -1,4 +1,4 @@
-//! Seeds: everything random in a run comes from one, by name.
+//! Seeds: everything random in a run is derived from one seed, by name.
 
 /// The seed of a run, or of a named part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -14,7 +14,7 @@ impl Seed {
         Self(mix(self.0 ^ mix(hash)))
     }
 
-    /// The seed of a repeat of the run that has this one: all variants share it.
+    /// Returns the seed of a repeat, from this seed of the run: all variants share it.
     pub fn of_repeat(self, repeat: u32) -> Self {
         self.derive(&format!("repeat {repeat}"))
     }
@@ -37,7 +37,7 @@ impl SplitMix64 {
         mix(self.0)
     }
 
-    /// A number below `n`, every one as likely (multiply-shift; bias below 2^-32 for n < 2^32). Zero for `n = 0`.
+    /// Returns a number below `n`, each equally likely (multiply-shift; bias below 2^-32 for n < 2^32). Zero for `n = 0`.
     #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(n)) >> 64) as u64

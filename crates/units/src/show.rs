@@ -1,13 +1,13 @@
 //! Numbers as people read them: three significant digits and the unit that keeps them short.
 
-/// `value` with `digits` significant digits, without needless zeros or exponents; whole numbers of five digits and more have their
-/// thousands apart, `19,211`.
+/// Returns `value` with `digits` significant digits, without needless zeros or exponents; whole numbers of five digits and more are grouped in
+/// thousands, `19,211`.
 pub fn significant(value: f64, digits: usize) -> String {
     let text = readable(value, digits);
     if value.abs() >= 9999.5 && !text.contains('.') { apart(&text) } else { text }
 }
 
-/// The same without a comma, so that it is read as the number that it is.
+/// Returns the same without commas, so that programs can read the number.
 pub fn readable(value: f64, digits: usize) -> String {
     if value == 0.0 || !value.is_finite() {
         return if value == 0.0 { "0".into() } else { "–".into() };
@@ -22,8 +22,8 @@ pub fn readable(value: f64, digits: usize) -> String {
     }
 }
 
-/// An end of a ratio's interval: `1.026`, `0.374`, `12.3`. Three digits after the point where it could lie at a border such as 1.03, so
-/// that it can be held against it.
+/// Returns one end of a ratio's interval: `1.026`, `0.374`, `12.3`. From 1 to 10 it has three decimals, so that it can be compared with a
+/// threshold such as 1.03.
 pub fn bound(ratio: f64) -> String {
     let near = (1.0..10.0).contains(&ratio.abs());
     significant(ratio, if near { 4 } else { 3 })
@@ -60,7 +60,7 @@ pub fn count(value: f64) -> String {
     count_with(value, 3)
 }
 
-/// Returns a count with `digits` significant digits where it is not whole or long.
+/// Returns a count as [`count`] does, with `digits` significant digits where it is 100,000 or more, or not a whole number.
 pub fn count_with(value: f64, digits: usize) -> String {
     if value.abs() < 100_000.0 && value.fract() == 0.0 {
         return apart(&format!("{value}"));
@@ -68,12 +68,12 @@ pub fn count_with(value: f64, digits: usize) -> String {
     scaled(value, digits, 1000.0, &["", "k", "M", "G", "T"]).replace(' ', "")
 }
 
-/// A whole number with its thousands apart: `262,144`.
+/// Returns a whole number grouped in thousands: `262,144`.
 pub fn grouped(value: u64) -> String {
     apart(&value.to_string())
 }
 
-/// The digits of a whole number, which may have a minus, with its thousands apart.
+/// Groups the digits of a whole number, which may begin with a minus, in thousands.
 fn apart(digits: &str) -> String {
     let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |rest| ("-", rest));
     let mut text = sign.to_owned();
@@ -89,7 +89,7 @@ fn apart(digits: &str) -> String {
 fn scaled(value: f64, digits: usize, step: f64, units: &[&str]) -> String {
     let mut value = value;
     let mut unit = 0;
-    // What rounds to a whole one of the next unit is told in it.
+    // A value that would round to one of the next unit is shown in that unit.
     while value.abs() >= step - 0.5 && unit + 1 < units.len() {
         value /= step;
         unit += 1;
@@ -98,7 +98,7 @@ fn scaled(value: f64, digits: usize, step: f64, units: &[&str]) -> String {
     format!("{} {}", significant(value, digits), units[unit]).trim_end().to_owned()
 }
 
-/// Returns names in a row, with commas between them unless one of them has a comma itself.
+/// Joins names with commas, or with semicolons if a name contains a comma.
 pub fn names<S: AsRef<str>>(names: &[S]) -> String {
     let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
     names.join(if names.iter().any(|name| name.contains(',')) { "; " } else { ", " })

@@ -35,7 +35,7 @@ impl Backing {
         Self::through(path, path, write)
     }
 
-    /// Opens what stands at `way`, which is called `path`: a claim holds what the path led to, wherever it leads by now.
+    /// Opens the file or device at `way`, and calls it `path`: a claim holds what the path led to when it was made, wherever it leads by now.
     ///
     /// # Errors
     /// When it cannot be opened or measured.
@@ -59,12 +59,12 @@ impl Backing {
         Ok(backing)
     }
 
-    /// Says how many blocks the volume on it needs; else all that it had when it was opened.
+    /// Sets how many blocks the volume on it needs; until then it is all that it had when it was opened.
     pub fn need(&self, blocks: u64) {
         self.needed.store(blocks, Ordering::Relaxed);
     }
 
-    /// Looks how many blocks it has by now.
+    /// Measures how many blocks it has by now.
     ///
     /// # Errors
     /// When it cannot be measured.
@@ -75,10 +75,10 @@ impl Backing {
         Ok(self.blocks)
     }
 
-    /// Insists that it is as long as the volume on it needs it.
+    /// Checks that it is as long as the volume on it needs.
     ///
     /// # Errors
-    /// Says that it was cut short since it was opened, or cannot be measured.
+    /// When it was cut short since it was opened, or cannot be measured.
     pub fn whole(&self) -> io::Result<()> {
         let bytes = sys::block::size_bytes(&self.file)?;
         let needed = Bytes(self.needed.load(Ordering::Relaxed) * BLOCK as u64);
@@ -101,7 +101,7 @@ impl Backing {
         self.blocks
     }
 
-    /// Tells if a power cut may take what was written and not flushed: only a device that says otherwise is safe from that.
+    /// Tells if a power cut may lose data that was written and not flushed; only a device that reports write-through is safe from that.
     pub fn has_volatile_cache(&self) -> bool {
         let Ok(Some(number)) = sys::block::number(&self.path) else { return true };
         let cache = sys::block::sysfs(number).join("queue/write_cache");
@@ -128,7 +128,7 @@ impl Backing {
                 Err(error) => return Err(error.into()),
             }
         }
-        // A write behind the end of what was cut off makes a hole, and tells nothing.
+        // A write beyond the end of a file that was cut short makes a hole and reports no error.
         self.whole()
     }
 
@@ -168,7 +168,7 @@ fn failed(pbn: Pbn, error: &io::Error) -> DeviceError {
     DeviceError { pbn, reason: error.to_string() }
 }
 
-/// The end of an operation: nothing when the device failed it.
+/// The end of an operation.
 pub struct Done {
     /// The operation.
     pub id: OperationId,
@@ -183,7 +183,7 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// Starts the threads. Every end goes to `done`.
+    /// Starts the threads. The end of every operation goes to `done`.
     pub fn start(
         backing: &Backing,
         done: impl Fn(Done) + Send + Clone + 'static,

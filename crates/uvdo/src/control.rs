@@ -1,4 +1,4 @@
-//! Questions to a running server, over its control socket: one line, and everything up to the end is the answer.
+//! Questions to a running server over its control socket: a question is one line, and the answer is everything until the server closes.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -18,12 +18,12 @@ const WAIT: Duration = Duration::from_secs(60);
 const FULFILLED: &str = "+";
 const REFUSED: &str = "-";
 
-/// A question, and the way of its answer.
+/// A question, and the channel for its answer.
 #[derive(Debug)]
 pub struct Question {
     /// The words of the question.
     pub text: String,
-    /// The way of the answer; a refusal when it cannot be given.
+    /// The channel for the answer: a text, or the reason of a refusal.
     pub answer: Sender<Result<String, String>>,
     /// Is closed when the answer is written.
     pub written: Receiver<()>,
@@ -47,7 +47,7 @@ fn ask_within(place: &Place, question: &str, wait: Duration) -> Result<String> {
         .and_then(|()| writeln!(stream, "{question}"))
         .and_then(|()| stream.read_to_string(&mut answer));
     answered.map_err(|error| match error.kind() {
-        // It ended meanwhile.
+        // The server ended meanwhile.
         ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => {
             Error::NotServed { path: place.path().to_owned(), source: error }
         }
@@ -60,7 +60,7 @@ fn ask_within(place: &Place, question: &str, wait: Duration) -> Result<String> {
             what: what.to_owned(),
             help: "fathom uvdo --help says what a volume can be asked".into(),
         }),
-        // It ended before it answered.
+        // The server ended before it answered.
         _ => Err(Error::NotServed {
             path: place.path().to_owned(),
             source: std::io::ErrorKind::UnexpectedEof.into(),

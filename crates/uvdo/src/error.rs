@@ -11,7 +11,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// The kind of an error: it decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// A value that makes no volume.
+    /// A value that does not suit a volume.
     Usage,
     /// The machine lacks or fails something.
     Environment,
@@ -21,7 +21,7 @@ pub enum ErrorKind {
     Data,
 }
 
-/// Why a volume is not created, started, checked or asked.
+/// The reason that a volume is not created, started, checked or asked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -34,7 +34,7 @@ pub enum Error {
         source: GeometryError,
     },
     /// Something stands at the name of a socket.
-    #[error("{} is there, and no socket that a server left", .0.display())]
+    #[error("{} exists, and is not a socket that a server left", .0.display())]
     Occupied(PathBuf),
     /// A value that does not fit.
     #[error("{what}")]
@@ -81,7 +81,7 @@ pub enum Error {
         /// The reason.
         source: io::Error,
     },
-    /// Whoever listens on the control socket does not answer.
+    /// The process that listens on the control socket does not answer.
     #[error("nothing on {} answered for {seconds} s", path.display())]
     Silent {
         /// The socket.
@@ -168,14 +168,14 @@ impl Error {
                 "see whether its server is stopped (ps -o stat,pid,cmd -C fathom; kill -CONT PID lets it go on) or still at work on what it was asked".into()
             }
             Self::Io { source, .. } if is_misnamed(source) => {
-                "give a name at which that is, or can be made".into()
+                "give the path of something that exists, or that can be made there".into()
             }
             Self::Io { .. } => "see the cause".into(),
         }
     }
 }
 
-/// Tells if a file cannot be had since its name leads nowhere or to another kind of thing, which is a mistake of who gave it.
+/// Tells if the error comes from a path that leads nowhere or to another kind of file, which is a mistake of the user.
 pub fn is_misnamed(error: &io::Error) -> bool {
     use io::ErrorKind::{AlreadyExists, InvalidFilename, IsADirectory, NotADirectory, NotFound};
     matches!(

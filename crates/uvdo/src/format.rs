@@ -18,9 +18,9 @@ const SLABS: [u64; 2] = [1 << 13, 1 << 23];
 const USUAL_SLAB: u64 = 1 << 19;
 /// Bytes of memory for a record of the index.
 const RECORD: u64 = 8;
-/// Records of the index that a volume has room for when nobody says otherwise: 64 MiB of memory.
+/// Most records of the index for which a volume has room by default: 64 MiB of memory.
 const USUAL_RECORDS: u64 = 8 << 20;
-/// Slabs that a volume has at least where that is possible, when nobody says their size.
+/// Fewest slabs of a volume whose slab size is not given, where that is possible.
 const USUAL_SLABS: u64 = 4;
 
 /// Sizes that a volume is asked to have.
@@ -30,7 +30,7 @@ pub struct CreateOptions {
     pub logical_size: Option<Bytes>,
     /// Memory of the index that is kept on the device; without it as much as remembers all blocks of the device, at most 64 MiB.
     pub index_memory: Option<Bytes>,
-    /// Size of a slab; without it the largest up to 2 GiB of which there are four.
+    /// Size of a slab; without it the largest one, up to 2 GiB, of which four fit.
     pub slab_size: Option<Bytes>,
 }
 
@@ -51,7 +51,7 @@ impl GrowOptions {
         format!("grow{physical}{}", logical.unwrap_or_default())
     }
 
-    /// From a question; nothing from another one.
+    /// Reads a question; `None` if it is about something else.
     pub fn from_question(question: &str) -> Option<Self> {
         let mut options = Self::default();
         for word in question.strip_prefix("grow ")?.split(' ') {
@@ -92,7 +92,7 @@ pub fn layout(backing: &Backing, options: &CreateOptions) -> Result<Geometry> {
     sizes(logical)
 }
 
-/// Returns the number of blocks in the value of an option. Sizes are told to the byte: rounded ones may look right.
+/// Returns the number of blocks in the value of an option. Errors give sizes to the byte, since rounded ones may look right.
 ///
 /// # Errors
 /// Refuses no block at all, and a part of a block.
@@ -121,7 +121,7 @@ fn slab(bytes: Bytes) -> Result<u64> {
     })
 }
 
-/// Lays a volume out anew that is to grow on its backing; gives the request for it, too.
+/// Returns the new layout of a volume that is to grow on its backing, and the request for it.
 pub fn growth(
     backing: &mut Backing,
     geometry: &Geometry,
@@ -135,7 +135,7 @@ pub fn growth(
     Ok((grown, Verb::Grow { device, logical }))
 }
 
-/// Lets a volume grow that is not running.
+/// Grows a volume that is not running.
 pub fn grow(backing: &mut Backing, options: &GrowOptions) -> Result<Geometry> {
     let geometry = inspect(backing)?;
     let (_, verb) = growth(backing, &geometry, options)?;
@@ -166,7 +166,7 @@ pub fn create(backing: &mut Backing, geometry: Geometry) -> Result<()> {
     volume::create(backing, geometry, nonce).map_err(|error| Error::device(&path, error))
 }
 
-/// Makes counts and the index of a volume anew that is not running.
+/// Rebuilds counts and the index of a volume that is not running.
 pub fn rebuild(backing: &mut Backing) -> Result<Rebuilt> {
     inspect(backing)?;
     let path = backing.path().to_owned();
@@ -180,7 +180,7 @@ pub fn check(mut backing: Backing) -> Result<Report> {
     volume::check(&mut backing).map_err(|source| Error::Volume { path, source })
 }
 
-/// Reads how the volume on a backing is laid out, and insists that the backing is as long as that.
+/// Reads the layout of the volume on a backing, and checks that the backing is long enough for it.
 pub fn inspect(backing: &mut Backing) -> Result<Geometry> {
     let path = backing.path().to_owned();
     let found = backing.blocks();

@@ -1,7 +1,8 @@
 //! The server of a volume: requests of NBD clients go into the volume, its operations go to a backing file or device, and a second
-//! socket answers questions and takes the word to stop.
+//! socket answers questions and takes the command to stop.
 //!
-//! One thread has the volume. Threads that read clients, do operations of the device and answer questions send it events.
+//! One thread owns the volume. Other threads read requests of clients, do operations of the device and serve the control socket; they
+//! send it events.
 #![forbid(unsafe_code)]
 
 mod backing;

@@ -22,7 +22,7 @@ pub struct Sockets {
     pub nbd: UnixListener,
     /// Questions.
     pub control: UnixListener,
-    /// What was made at their names.
+    /// Device and inode of the sockets that were made.
     made: [(u64, u64); 2],
     _lock: File,
 }
@@ -43,7 +43,7 @@ impl Place {
         self.0.join("nbd.sock")
     }
 
-    /// Returns the URI of the export for NBD clients, wherever they stand. What would mean something in a URI is written as `%` and
+    /// Returns the URI of the export for NBD clients, with an absolute path. Bytes that have a meaning in a URI are written as `%` and
     /// two digits.
     pub fn uri(&self) -> String {
         let path = std::path::absolute(self.nbd()).unwrap_or_else(|_| self.nbd());
@@ -63,7 +63,8 @@ impl Place {
         self.0.join("control.sock")
     }
 
-    /// Makes the directory and the sockets, for their owner alone. What a killed server left there goes; a living one keeps its place.
+    /// Makes the directory and the sockets, for their owner alone. Sockets that a killed server left are removed; a running server keeps its
+    /// directory.
     pub fn occupy(&self) -> Result<Sockets> {
         let at = |what: &'static str| move |error: io::Error| Error::io(&self.0, what, error);
         DirBuilder::new().recursive(true).mode(0o700).create(&self.0).map_err(at("made"))?;
@@ -91,7 +92,7 @@ impl Drop for Sockets {
     }
 }
 
-/// The device and the inode of what a name leads to, links not followed.
+/// Returns the device and the inode of the file at a path, without following a link.
 fn identity(path: &Path) -> io::Result<(u64, u64)> {
     path.symlink_metadata().map(|found| (found.dev(), found.ino()))
 }
@@ -111,7 +112,7 @@ fn listen(path: &Path) -> Result<UnixListener> {
     Ok(made)
 }
 
-/// Removes a socket at `path` to which nobody listens. Anything else that stands there is somebody's.
+/// Removes a socket at `path` that nobody listens on. Anything else there may be in use, and is an error.
 fn clear(path: &Path) -> Result<()> {
     let kind = match path.symlink_metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

@@ -1,6 +1,6 @@
-//! Wishes in bytes to requests for blocks, and their replies back together.
+//! Splits wishes, which count in bytes, into requests for blocks, and puts their replies together again.
 //!
-//! A wish is split, and its requests go into the volume by turns: however long it is, the others go on beside it.
+//! Wishes send their requests to the volume in turns, so that others go on beside a wish of any length.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,10 +11,10 @@ use volume::{BLOCK, Block, Data, Failure, Reply, Request, Verb};
 use crate::turns::Turns;
 use crate::wish::{Answer, Asked, Refusal, Wish};
 
-/// Requests that are made at one turn.
+/// Most requests that a wish makes in one turn.
 const TURN: usize = 16;
 
-/// Bytes of a block, and their place among those of the wish.
+/// A range of bytes in a block, and the place of the first one among the bytes of the wish.
 type Part = (Range<usize>, usize);
 
 /// A wish under way.
@@ -27,17 +27,17 @@ struct Open {
     /// Requests that have not ended.
     left: u64,
     result: Result<Vec<u8>, Refusal>,
-    /// Requests beside those for the rest: parts of blocks that are to be zeros, or the question if anything may change.
+    /// Requests besides those for the rest: zeros for parts of blocks, or an empty discard that asks if the volume may be changed.
     edges: Vec<Verb>,
-    /// Blocks that are still to be read, written or discarded.
+    /// Blocks for which requests are still to be made.
     rest: Range<u64>,
-    /// A flush comes last.
+    /// Tells if a flush comes last.
     flush: bool,
-    /// It waits for a turn.
+    /// Tells if it waits for a turn.
     waits: bool,
 }
 
-/// A request for a block, of a wish.
+/// A request that belongs to a wish.
 struct Piece {
     wish: u64,
     lane: usize,
@@ -67,8 +67,8 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// None yet, of a volume of so many bytes, whose discards are taken in units of so many blocks, and which takes so many requests
-    /// at a time: half of them may be long ones.
+    /// Creates an empty set for a volume of `bytes` bytes that takes discards in units of `unit` blocks and `permits` requests at a time:
+    /// half of these may belong to long wishes.
     pub fn new(bytes: u64, unit: u64, permits: usize) -> Self {
         let (wishes, pieces) = (HashMap::new(), HashMap::new());
         let lane = || Lane { room: (permits / 2).max(1), ..Lane::default() };
@@ -76,7 +76,7 @@ impl Requests {
         Self { bytes, unit: unit.max(1), next: 1, wishes, pieces, lanes }
     }
 
-    /// The volume has so many bytes from here on.
+    /// Sets the size of the volume from here on, bytes.
     pub fn resize(&mut self, bytes: u64) {
         self.bytes = bytes;
     }
@@ -116,7 +116,7 @@ impl Requests {
             Wish::Flush => flush = true,
         }
         if wish.changes() && edges.is_empty() && rest.is_empty() {
-            // It changes nothing, and is refused all the same when the volume is read-only.
+            // It changes nothing, but has to be refused when the volume is read-only.
             edges.push(Verb::Discard { lbn: 0, blocks: 0 });
         }
         let (left, result, waits) = (0, Ok(result), false);
@@ -126,14 +126,14 @@ impl Requests {
         self.go_on(id, open);
     }
 
-    /// Gives the requests that the volume has room for.
+    /// Makes as many requests as the volume has room for.
     pub fn made(&mut self) -> Vec<Request> {
         let mut made = Vec::new();
         let Self { unit, next, wishes, pieces, lanes, .. } = self;
         for (number, Lane { turns, room }) in lanes.iter_mut().enumerate() {
             while *room > 0 && !turns.is_empty() {
                 turns.give(|wish| {
-                    // It may have failed since.
+                    // The wish may have failed since.
                     let Some(open) = wishes.get_mut(&wish) else { return false };
                     for _ in 0..TURN.min(*room) {
                         let Some((verb, read)) = open.next(*unit) else { break };
@@ -175,7 +175,7 @@ impl Requests {
         }
     }
 
-    /// Leaves undone what is left of zeros and discards: nobody is to wait for them.
+    /// Gives up the rest of zeros and discards, which may be long, so that a stop need not wait for them.
     pub fn cut_short(&mut self) {
         let long = self.wishes.values_mut().filter(|open| open.lane() == LONG);
         long.for_each(|open| open.give_up(Refusal::Stopping));
@@ -185,7 +185,7 @@ impl Requests {
         }
     }
 
-    /// Lets a wish of which nothing is under way wait for its turn, or answers it.
+    /// Lets a wish that has no request under way wait for its turn if it has more to do, and answers it otherwise.
     fn go_on(&mut self, id: u64, mut open: Open) {
         if open.has_more() {
             if !std::mem::replace(&mut open.waits, true) {
@@ -195,7 +195,7 @@ impl Requests {
             return;
         }
         let Open { cookie, memory, reply, result, .. } = open;
-        // A client that is gone wants no answer.
+        // The client may be gone.
         let _ = reply.send(Answer { cookie, memory, result });
     }
 
@@ -204,7 +204,7 @@ impl Requests {
         self.next
     }
 
-    /// The answer to what goes beyond the end: the protocol tells writes from others.
+    /// The refusal of a wish that goes beyond the end; the protocol has another error for writes than for other wishes.
     fn refusal(&self, wish: &Wish) -> Option<Refusal> {
         let (at, length, failure) = match wish {
             Wish::Read { at, length } | Wish::Discard { at, length, .. } => {
@@ -263,7 +263,7 @@ impl Open {
         }
     }
 
-    /// Makes no more requests: what is under way ends, and then this is the answer.
+    /// Makes no more requests: when those under way have ended, the answer is this refusal.
     fn give_up(&mut self, refusal: Refusal) {
         self.edges.clear();
         (self.rest, self.flush, self.result) = (0..0, false, Err(refusal));

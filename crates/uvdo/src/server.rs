@@ -1,4 +1,4 @@
-//! The loop of a server: the only thread that has the volume.
+//! The loop of a server, which runs in the only thread that has access to the volume.
 
 use std::io;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -23,26 +23,26 @@ use crate::statistics::{self, Facts};
 use crate::status::status;
 use crate::wish::{Asked, Refusal};
 
-/// The time after which a server that sleeps looks if it is to stop.
+/// The longest sleep of a server before it checks if it is to stop.
 const NAP: Duration = Duration::from_millis(100);
 /// The longest wait for an answer to be written.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Messages in the volume, and events from outside it, that are taken before the other is looked at again.
 const TURN: usize = 2048;
-/// Numbers of requests that no client makes.
+/// Numbers of the server's own requests, which no client's request has.
 const STOP: u64 = u64::MAX;
 const CHANGE: u64 = u64::MAX - 1;
 
 /// Choices for a volume at work.
 #[derive(Debug, Clone)]
 pub struct StartOptions {
-    /// Settings of the volume; the policy is another matter.
+    /// Settings of the volume; its policy is replaced by the one below.
     pub settings: Settings,
-    /// Its write policy; without one as the device asks for it.
+    /// Its write policy; `None` chooses by the device's cache.
     pub policy: Option<Policy>,
-    /// The largest discard that is taken as one.
+    /// The largest discard that goes to the volume as one request.
     pub max_discard: Bytes,
-    /// The most memory that it may take; without it as much as it needs.
+    /// The most memory that it may take; `None` for as much as it needs.
     pub memory: Option<Bytes>,
 }
 
@@ -51,7 +51,7 @@ pub struct StartOptions {
 pub enum Ended {
     /// Everything is written out, and the next start has nothing to recover.
     Clean,
-    /// The volume was read-only, or became so: a start recovers it. With what its backing failed, if that was in this life.
+    /// The volume was read-only, or became so: a start recovers it. Holds the failure of its backing, if it happened while this server ran.
     ReadOnly(Option<String>),
     /// It was ended at once, as by a power cut: a start recovers it.
     AtOnce,
@@ -84,13 +84,13 @@ pub struct Server {
     /// The most memory that it may take.
     memory: Option<Bytes>,
     settings: Settings,
-    /// The volume takes no writes: clients that come are told.
+    /// Tells if the volume takes no writes; new clients are told so.
     read_only: Arc<AtomicBool>,
-    /// The first thing that the backing failed.
+    /// The first failure of the backing.
     fault: Option<String>,
-    /// Clients that wait for the end.
+    /// Questions of clients that wait for the stop.
     stopping: Vec<Question>,
-    /// The end has been asked of the volume.
+    /// Tells if the volume was asked to stop.
     asked_to_stop: bool,
     ended: Option<Ended>,
 }
@@ -149,8 +149,8 @@ impl Server {
         self.recovery
     }
 
-    /// Serves until somebody asks it to stop, or `interrupt` does. The second interrupt ends it at once, as a power cut would. Nobody hears
-    /// of the end before `claim` and the sockets are let go, so that the next command finds the volume free.
+    /// Serves until a client or `interrupt` asks it to stop. The second interrupt ends it at once, as a power cut would. Clients are told
+    /// of the end only after `claim` and the sockets are released, so that their next command finds the volume free.
     pub fn run(mut self, interrupt: &Interrupt, claim: impl Sized) -> io::Result<Ended> {
         let (events, inbox) = channel();
         let done = events.clone();
@@ -180,7 +180,7 @@ impl Server {
                 Ended::ReadOnly(Some(fault)) => format!("read-only: {fault}"),
                 Ended::ReadOnly(None) | Ended::AtOnce => "read-only".into(),
             }));
-            // With this process the answer would be gone.
+            // The process may end after this, and with it an answer that is not yet written.
             let _ = written.recv_timeout(PATIENCE);
         }
         Ok(ended)
@@ -199,19 +199,19 @@ impl Server {
 
     fn take(&mut self, event: Event) {
         match event {
-            // Nothing may follow the word to stop.
+            // Nothing may follow the request to stop.
             Event::Asked(asked) if self.asked_to_stop => asked.refuse(Refusal::Stopping),
             Event::Asked(asked) => {
-                // Whether the volume flushes the backing for it or not.
+                // Also for wishes for which the volume does not flush the backing.
                 if asked.wish.is_durable() {
                     self.examine();
                 }
                 self.requests.begin(asked);
             }
-            // The volume says what a failure means: the request fails, or it is read-only from then on.
+            // The volume decides what a failure means: the request fails, or the volume is read-only from then on.
             Event::Done(Done { id, result: Ok(block) }) => self.volume.complete(id, Some(block)),
             Event::Done(Done { id, result: Err(error) }) => {
-                // What was cut off takes more with it than this operation.
+                // If the backing was cut short, more is lost than this operation.
                 self.examine();
                 self.failed(&error);
                 self.volume.complete(id, None);
@@ -220,17 +220,17 @@ impl Server {
         }
     }
 
-    /// Looks if the backing is whole; if not, the volume is read-only from here on.
+    /// Checks if the backing has its full length; if not, the volume is read-only from here on.
     fn examine(&mut self) {
         if let Err(error) = self.backing.whole() {
             self.failed(&error);
             self.volume.fail();
-            // Who connects once somebody has been told so is told so, too.
+            // Clients that connect after anyone has been told of it must be told, too.
             self.read_only.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Keeps the first failure of the backing, which the others follow from.
+    /// Keeps the first failure of the backing, which probably caused the others.
     fn failed(&mut self, error: &io::Error) {
         let path = self.backing.path().display();
         self.fault.get_or_insert_with(|| format!("{path}: {error}"));
@@ -271,7 +271,7 @@ impl Server {
         }
     }
 
-    /// Lets clients have what has been added, and says how large the volume is.
+    /// Makes a growth visible to clients; returns the sizes of the volume as JSON.
     fn grown(&mut self) -> String {
         let geometry = *self.volume.geometry();
         let bytes = geometry.sizes.logical * BLOCK as u64;
@@ -281,7 +281,7 @@ impl Server {
         sizes(&geometry).to_string()
     }
 
-    /// The request for a change that a question asks for, or why there is none.
+    /// Returns the request for a change that a question asks for, or why it is refused.
     fn change(&mut self, question: &str) -> Result<(Change, Verb), String> {
         let unknown = || format!("the volume does not know the question '{question}'");
         if let Some(policy) = question.strip_prefix("policy ").and_then(Policy::from_name) {
@@ -297,7 +297,7 @@ impl Server {
         }
     }
 
-    /// Asks the volume to stop, once all wishes are fulfilled but those for zeros and discards, which may be long.
+    /// Asks the volume to stop once all wishes are fulfilled, except those for zeros and discards, which may be long and are cut short.
     fn stop(&mut self) {
         self.requests.cut_short();
         if self.requests.is_empty() && self.changing.is_none() && !self.asked_to_stop {
@@ -375,13 +375,13 @@ impl Server {
     }
 }
 
-/// Says that a volume takes more memory than it may.
+/// Returns a message if a volume takes more memory than it may.
 fn too_much(needed: u64, most: Option<Bytes>) -> Option<String> {
     let most = most.filter(|most| most.0 < needed)?.0;
     Some(format!("the volume takes {needed} bytes of memory, and may take {most}"))
 }
 
-/// Lets every client of a socket have a thread.
+/// Starts a thread for every client of a socket.
 fn accept(
     name: &str,
     listener: UnixListener,
@@ -391,7 +391,7 @@ fn accept(
     let all = move || {
         for stream in listener.incoming().flatten() {
             let serve = serve.clone();
-            // Without a thread the client is let go.
+            // If no thread can be started, the client is disconnected.
             let thread = std::thread::Builder::new().name(client.clone());
             drop(thread.spawn(move || serve(stream)));
         }

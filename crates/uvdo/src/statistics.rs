@@ -125,7 +125,7 @@ fn devices(all: &mut Map<String, Value>, of: &DeviceStats, end: &str) {
     }
 }
 
-/// Resident memory of this process and the most that it was, in bytes.
+/// Resident memory of this process, and its peak, in bytes.
 fn memory() -> Option<[u64; 2]> {
     let text = std::fs::read_to_string("/proc/self/status").ok()?;
     let field = |name: &str| {
@@ -147,7 +147,7 @@ pub fn text(value: &Value) -> String {
     }
 }
 
-/// OpenMetrics text: one gauge a number.
+/// Returns OpenMetrics text, with one gauge for each number.
 pub fn metrics(value: &Value) -> String {
     let mut lines = String::new();
     gauges("uvdo", value, &mut lines);

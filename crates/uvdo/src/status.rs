@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use volume::{Geometry, Stats};
 
-/// The status as JSON. Bytes are bytes; what is not known is null. The backing comes with the first thing that it failed.
+/// The status as JSON. Sizes are in bytes; unknown values are null. `backing` is its path and its first failure.
 pub fn status(
     stats: &Stats,
     geometry: &Geometry,

@@ -1,4 +1,4 @@
-//! Turns: clients one after the other, and of each client its wishes one after the other.
+//! Turns: clients take turns, and the wishes of each client take turns among themselves.
 
 use std::collections::VecDeque;
 
@@ -22,7 +22,7 @@ impl Turns {
         self.clients.is_empty()
     }
 
-    /// Gives the next wish a turn. When `take` says that it wants more, it gets another behind the others.
+    /// Gives the next wish a turn. If `take` returns true, the wish gets another turn behind the others.
     pub fn give(&mut self, take: impl FnOnce(u64) -> bool) {
         let Some((client, mut wishes)) = self.clients.pop_front() else { return };
         if let Some(wish) = wishes.pop_front()

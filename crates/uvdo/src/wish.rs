@@ -23,7 +23,7 @@ pub enum Wish {
         /// Answer only when they are durable.
         fua: bool,
     },
-    /// That whole blocks in a range are not needed any more.
+    /// Whole blocks in a range that are not needed any more.
     Discard {
         /// The first byte.
         at: u64,
@@ -41,7 +41,7 @@ pub enum Wish {
         /// Answer only when they are durable.
         fua: bool,
     },
-    /// That everything answered before survives a power cut.
+    /// The promise that everything answered before survives a power cut.
     Flush,
 }
 
@@ -61,7 +61,7 @@ impl Wish {
     }
 }
 
-/// A wish and the way of its answer.
+/// A wish and the channel for its answer.
 #[derive(Debug)]
 pub struct Asked {
     /// The connection that it came by.
@@ -72,12 +72,12 @@ pub struct Asked {
     pub wish: Wish,
     /// Bytes of memory that it takes until it is answered.
     pub memory: u64,
-    /// The way of the answer.
+    /// The channel for the answer.
     pub reply: Sender<Answer>,
 }
 
 impl Asked {
-    /// Answers that the wish is not fulfilled. A client that is gone wants no answer.
+    /// Answers that the wish is not fulfilled, unless the client is gone.
     pub fn refuse(self, refusal: Refusal) {
         let Self { cookie, memory, reply, .. } = self;
         let _ = reply.send(Answer { cookie, memory, result: Err(refusal) });
@@ -95,7 +95,7 @@ pub struct Answer {
     pub result: Result<Vec<u8>, Refusal>,
 }
 
-/// The reason for which a wish is not fulfilled.
+/// The reason that a wish is not fulfilled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
     /// The volume failed it.

@@ -10,7 +10,7 @@ pub const BLOCK: usize = reduce::BLOCK;
 #[repr(C, align(4096))]
 pub struct Block(pub [u8; BLOCK]);
 
-/// A block that several hold and nobody changes.
+/// A block that is shared and never changed.
 pub type Data = Arc<Block>;
 
 /// The number of a block on the device.

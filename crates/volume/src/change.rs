@@ -7,7 +7,7 @@ use crate::pump::pump;
 use crate::recover::RecoveryError;
 use crate::start::start;
 
-/// The reason for which a volume that is not running is not changed.
+/// The reason that a change of a volume that is not running failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChangeError {
     /// It cannot be started.
@@ -18,7 +18,7 @@ pub enum ChangeError {
     Failure(#[from] Failure),
 }
 
-/// Starts a volume, asks one thing of it, and stops it: where everything is then.
+/// Starts a volume, submits one request, and stops it. Returns the places of everything on the device afterwards.
 pub fn change(device: &mut dyn Device, verb: Verb) -> Result<Geometry, ChangeError> {
     // Nothing is written but what recovery finds.
     let settings = Settings { cache_pages: 2, index_records: 0, ..Settings::default() };

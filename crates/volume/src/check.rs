@@ -55,7 +55,7 @@ pub struct Report {
     pub mappings: Vec<(Lbn, Mapping)>,
 }
 
-/// Reads all records of a volume and holds them against each other.
+/// Reads all records of a volume and compares them with each other.
 pub fn check(device: &mut dyn Device) -> Result<Report, RecoveryError> {
     let mut replayed = replay(device, Rules::default())?;
     let geometry = replayed.superblock.geometry;
@@ -88,10 +88,10 @@ pub fn check(device: &mut dyn Device) -> Result<Report, RecoveryError> {
     })
 }
 
-/// A page of the map counts as so many references, since its count is a mark.
+/// References that a page of the map counts as: its stored count is a mark ([`MAP_PAGE`]), which no number of references equals.
 pub(crate) const PAGE: u64 = 1 << 32;
 
-/// Counts the references to every block; shows all mappings of the volume.
+/// Counts the references to every block; passes all mappings of the volume to `see`.
 pub(crate) fn references(
     device: &mut dyn Device,
     replayed: &mut Replayed,
@@ -126,7 +126,7 @@ fn wrong_counts(geometry: &Geometry, counts: &[u8], references: &[u64]) -> Vec<P
     wrong.map(problem).collect()
 }
 
-/// Shows every mapping below a page.
+/// Passes every mapping below a page to `see`.
 fn walk(
     device: &mut dyn Device,
     replayed: &mut Replayed,

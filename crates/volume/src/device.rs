@@ -34,7 +34,7 @@ pub trait Device {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("block {pbn}: {reason}")]
 pub struct DeviceError {
-    /// The block; of a flush the last that was written.
+    /// The block; for a flush the last one that was written.
     pub pbn: Pbn,
     /// The reason, as the device gave it.
     pub reason: String,

@@ -10,7 +10,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// A device of so many blocks.
+    /// Creates a device of `blocks` blocks.
     pub fn new(blocks: u64) -> Self {
         Self { blocks: vec![None; blocks as usize] }
     }

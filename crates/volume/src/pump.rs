@@ -2,8 +2,8 @@
 
 use crate::core::{Operation, Reply, Volume};
 
-/// Hands out all that a volume has to do and to say, until nothing comes: only then may a shell sleep. `operation` may complete at
-/// once by what it is given.
+/// Hands out the operations and replies of a volume until none come: only then may a shell sleep. `operation` may complete its operation
+/// at once, through the volume that it is given.
 ///
 /// A shell that sleeps while the volume still has output hangs, so all shells use this one loop.
 pub fn pump(
@@ -27,8 +27,8 @@ pub fn pump(
     }
 }
 
-/// One turn of [`pump`]: the volume handles so many messages at the most, and hands out what came of it. Tells if something is left to
-/// do: then another turn follows, and before it the shell may look after what else waits for it.
+/// Makes one turn of [`pump`]: the volume handles at most `messages` messages, and the operations and replies that result are handed out.
+/// Tells if something is left to do: then another turn has to follow, before which the shell may attend to its other work.
 pub fn turn(
     volume: &mut Volume,
     messages: usize,

@@ -1,4 +1,4 @@
-//! Making anew what follows from the map and the data: counts, and the index.
+//! Rebuilding what follows from the map and the data: counts, and the index.
 
 use std::collections::BTreeSet;
 
@@ -13,24 +13,24 @@ use crate::index::{Chapter, Index};
 use crate::recover::{RecoveryError, Replayed, replay};
 use crate::start::settle;
 
-/// What a rebuild made.
+/// The result of a rebuild.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rebuilt {
-    /// Journal entries that were replayed before.
+    /// Journal entries that were replayed first.
     pub entries: u64,
     /// Blocks of the volume in use.
     pub logical_used: u64,
-    /// Blocks whose count was another.
+    /// Blocks whose count was wrong.
     pub counts: u64,
     /// Blocks that the index knows; nothing where the volume has no room for one.
     pub index: Option<u64>,
 }
 
-/// Counts all references of a volume that is not running, and fingerprints all its data. It takes writes again. A cut meanwhile leaves
-/// what the next start or rebuild needs.
+/// Counts all references of a volume that is not running, and fingerprints all its data. Afterwards it takes writes, even if it was
+/// read-only. A power cut meanwhile leaves what the next start or rebuild needs.
 ///
 /// # Errors
-/// Refuses a volume whose map is damaged: what it lost cannot be made anew.
+/// Refuses a volume whose map is damaged: what it lost cannot be rebuilt.
 pub fn rebuild(device: &mut dyn Device) -> Result<Rebuilt, RecoveryError> {
     let mut replayed = replay(device, Rules::default())?;
     let geometry = replayed.superblock.geometry;
@@ -45,7 +45,7 @@ pub fn rebuild(device: &mut dyn Device) -> Result<Rebuilt, RecoveryError> {
         }
     })?;
     let Replayed { counts, tree, damaged, .. } = &mut replayed;
-    // Of what is damaged counts alone are made anew.
+    // Only damaged counts can be rebuilt.
     let lost = damaged.iter().chain(&tree.damaged).filter(|pbn| !counts.damaged.contains(pbn));
     let mut lost: Vec<_> = lost.copied().chain(strays).collect();
     if !lost.is_empty() {
@@ -92,7 +92,7 @@ fn fingerprint(
         let Some(pbn) = place.block() else { continue };
         if there != Some(pbn) {
             there = Some(pbn);
-            // What cannot be read finds no duplicates.
+            // A block that cannot be read is left out of the index.
             if device.read(pbn, &mut block).is_err() {
                 there = None;
                 continue;

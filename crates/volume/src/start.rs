@@ -9,10 +9,10 @@ use crate::format::{
 use crate::index::Index;
 use crate::recover::{Counts, RecoveryError, Replayed, Tree, load_index, replay, superblock};
 
-/// The recovery that a start took.
+/// The recovery that a start needed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Recovery {
-    /// The volume had not been stopped.
+    /// Tells if the volume had not been stopped cleanly.
     pub needed: bool,
     /// Journal entries that were replayed.
     pub entries: u64,
@@ -66,8 +66,8 @@ pub fn create(
     device.flush()
 }
 
-/// Starts a volume. Whatever the journal has is written to its pages and counts first; a cut meanwhile leaves all that the next
-/// start needs. A volume that was left read-only is so again.
+/// Starts a volume. The changes in the journal are written to its pages and counts first; a power cut meanwhile leaves all that the next
+/// start needs. A volume that was left read-only is read-only again.
 pub fn start(
     device: &mut dyn Device,
     settings: &Settings,

@@ -4,17 +4,17 @@ use units::{Bytes, Seed};
 
 use crate::{LoadSpec, Range, Share, Stream};
 
-/// The number of I/Os and bytes of a load in all.
+/// Total number of I/Os and bytes of a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Amount {
-    /// I/Os of the mix, of all jobs.
+    /// I/Os of the mix, over all jobs.
     pub ios: u64,
-    /// Bytes of them.
+    /// Their bytes.
     pub bytes: u64,
 }
 
 impl LoadSpec {
-    /// Returns what the load does on `range`, all jobs together; `None` when only time or a settled metric ends it.
+    /// Returns the I/Os and bytes of the load on `range`, over all jobs; `None` when only time or a settled metric ends it.
     pub fn amount(&self, range: &Range) -> Option<Amount> {
         if !self.has_amount() {
             return None;
@@ -22,7 +22,7 @@ impl LoadSpec {
         let jobs = if self.share == Share::Shared { 1 } else { self.jobs.max(1) };
         let mut amount = Amount { ios: 0, bytes: 0 };
         for job in 0..jobs {
-            // What is drawn differs with the seed, how much there is does not.
+            // The seed changes which I/Os are drawn, but not how many.
             let stream = Stream::new(self, range, Seed(0), job, self.jobs);
             amount.ios = amount.ios.saturating_add(stream.total_ios()?);
             amount.bytes = amount.bytes.saturating_add(stream.total_bytes()?);
@@ -30,7 +30,7 @@ impl LoadSpec {
         Some(amount)
     }
 
-    /// The load on one of several targets, which gets `share` (0 to 1) of its I/Os: of amounts, that share.
+    /// The load on one of several targets, which gets `share` (0 to 1) of its I/Os and bytes.
     #[must_use]
     pub fn part(&self, share: f64) -> Self {
         let mut part = self.clone();
@@ -43,8 +43,8 @@ impl LoadSpec {
         part
     }
 
-    /// Returns what the load does on a target of `target_bytes` bytes, about: to the I/O where several sizes come in random
-    /// order. `None` when only time ends it, or the load does not fit.
+    /// Returns roughly the I/Os and bytes of the load on a target of `target_bytes` bytes: exact to one I/O where several sizes come in random order.
+    /// `None` when only time ends it, or the load does not fit.
     pub fn plan(&self, target_bytes: u64) -> Option<Amount> {
         self.amount(&self.check_target(target_bytes, 1).ok()?)
     }

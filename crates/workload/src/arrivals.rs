@@ -1,13 +1,13 @@
-//! The arrival rate of an open loop: when I/Os are meant to start, whether or not those before have ended. Latencies count from
-//! then, which leaves no coordinated omission.
+//! The arrivals of an open loop: the times at which I/Os are meant to start, whether or not earlier ones have ended. Latencies count from these
+//! times, which avoids coordinated omission.
 
 use units::{Seed, SplitMix64};
 
 use crate::exact_time::{Cost, ExactTime};
 use crate::{Arrival, LoadSpec, Rate};
 
-/// The intended starts of one job's I/Os. Those of all jobs together come at the rate that was asked for: at fixed
-/// distances jobs take turns, as a Poisson process each has its part of the rate (which together are one of the whole).
+/// The intended starts of one job's I/Os. All jobs together keep the rate that was asked for: with fixed distances the jobs take turns; as a Poisson
+/// process each job has its share of the rate (the sum of these is again a Poisson process).
 #[derive(Debug, Clone)]
 pub struct Arrivals {
     kind: Kind,
@@ -18,7 +18,7 @@ pub struct Arrivals {
 #[derive(Debug, Clone)]
 enum Kind {
     Fixed,
-    /// The fraction of a nanosecond that was cut off.
+    /// Random arrivals; `rest` is the fraction of a nanosecond that was cut off the last gap.
     Poisson {
         rng: SplitMix64,
         rest: f64,
@@ -27,13 +27,13 @@ enum Kind {
 }
 
 impl Arrivals {
-    /// Those of job `job` of `jobs` (counted from 0) at `rate` over all jobs.
+    /// Arrivals of job `job` of `jobs` (counted from 0); `rate` is that of all jobs together.
     pub fn new(rate: Rate, arrival: Arrival, seed: Seed, job: u32, jobs: u32) -> Self {
         let cost = Cost::new(rate, jobs);
         let mut next = ExactTime::new(cost.denominator);
         let kind = match arrival {
             Arrival::Fixed => {
-                // The turn of the job: so many I/Os of the whole load later, or of 4 KiB where bytes set the pace.
+                // The job's turn: it starts later by `job` I/Os of the whole load, of 4 KiB each where the rate is in bytes.
                 let turn = cost.parts(4096) / u128::from(jobs.max(1)) * u128::from(job);
                 let (whole, rest) = cost.split(turn);
                 next.go_on(whole, rest);
@@ -53,14 +53,14 @@ impl Arrivals {
         arrivals
     }
 
-    /// Returns when the next I/O is meant to start, nanoseconds since the start of the load.
+    /// Returns the time at which the next I/O is meant to start, nanoseconds since the start of the load.
     #[inline]
     pub fn next_ns(&self) -> u64 {
         self.next.ns
     }
 
-    /// Takes the next arrival, an I/O of `length` bytes; gives when it was meant to start, nanoseconds since the start of
-    /// the load.
+    /// Takes the next arrival, for an I/O of `length` bytes; returns the time at which it was meant to start, nanoseconds since the start of the
+    /// load.
     #[inline]
     pub fn take(&mut self, length: u32) -> u64 {
         let now = self.next.ns;
@@ -171,7 +171,7 @@ mod tests {
             times.extend((0..50_000).map(|_| poisson.take(4096)));
         }
         times.sort_unstable();
-        // Up to where the first job ends, the gaps of all are exponential again.
+        // Until the first job ends, the gaps between the arrivals of all jobs are exponential again.
         let end = times.len() * 9 / 10;
         let mut counts = vec![0u64; 50];
         for pair in times[..end].windows(2) {

@@ -1,43 +1,44 @@
-//! The most that a cache of chunks can hit of a skewed load: it holds the chunks that are read most, from the start, and keeps them.
+//! The best hit rate that a cache of chunks can reach on a skewed load: that of a cache which holds the most-read chunks from the start and keeps
+//! them.
 
 use crate::distribution::Distribution;
 use crate::grid::Grid;
 use crate::{Hot, LoadSpec, OpKind, OpName, Pattern, Range, Share};
 use units::{Permutation, Seed};
 
-/// Places whose chunks are looked up one by one; what is read of those after them is spread evenly over all chunks.
+/// Number of places whose chunks are looked up one by one; the reads of the remaining places are spread evenly over all chunks.
 const LOOKED_UP: u64 = 1 << 20;
-/// Chunks of which each is counted.
+/// Most chunks that are counted individually.
 const MOST_CHUNKS: u64 = 1 << 22;
-/// Points below the most at which a cache counts as warm, percent.
+/// A cache counts as warm when its hit rate is within this many percentage points of the best.
 const NEAR: f64 = 2.0;
 
-/// The most that a cache hits.
+/// The best hit rate of a cache.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BestHits {
     /// Share of the reads, percent.
     pub percent: f64,
-    /// The fewest chunks with which it hits that much but for 2 points: so many have to come in before it is warm.
+    /// Smallest number of chunks with which it comes within 2 points of that hit rate: so many have to come in before it is warm.
     pub chunks: u64,
-    /// Bytes that come in with each of them.
+    /// Bytes of a chunk.
     pub chunk_bytes: u64,
 }
 
 impl LoadSpec {
-    /// Returns the most that a cache in front of a target of `target` bytes hits of the reads of this load, which holds `cache` bytes in
-    /// chunks of `chunk` bytes; `None` where the load has no reads of one law and size, or more chunks than can be counted.
+    /// Returns the best hit rate, for the reads of this load, of a cache in front of a target of `target` bytes that holds `cache` bytes in chunks of
+    /// `chunk` bytes; `None` where the reads do not all have one distribution and size, or where there are too many chunks to count.
     pub fn best_hits(&self, target: u64, cache: u64, chunk: u64) -> Option<BestHits> {
         let mut reads = self.ops.names().filter(|op| op.kind() == OpKind::Read);
         let (op, None) = (reads.next()?, reads.next()) else { return None };
         let (offset, size) = self.range_in(target);
         let bytes = size.unwrap_or_else(|| target.saturating_sub(offset));
         let jobs = u64::from(self.jobs.max(1));
-        // Each part is as likely and has its hot places where the others have them: what holds of one holds of all.
+        // All parts are equally likely and have their hot places at the same positions, so that one part stands for all.
         let parts = if self.share == Share::Parts { jobs } else { 1 };
         let grid = Grid::of(self, op, &Range { start: offset, bytes }, (0, jobs))?;
         let block = self.block_size_of(op).fixed()?.0;
         let chunk = chunk.max(1);
-        // Chunks that one I/O takes, and I/Os that have their places in one chunk.
+        // Number of chunks that one I/O takes, and number of I/O places in one chunk.
         let (taken, shared) = if grid.align.is_multiple_of(chunk) && block <= grid.align {
             (block.div_ceil(chunk), 1)
         } else if chunk.is_multiple_of(grid.align) && block <= grid.align {
@@ -60,13 +61,13 @@ impl LoadSpec {
     }
 }
 
-/// The law by which places are read, and how they are scattered.
+/// The distribution of the reads over places, and how they are scattered.
 struct ReadShares {
     pattern: Pattern,
     distribution: Distribution,
     places: u64,
     scattered: Option<Permutation>,
-    /// Of a zipf law: sums of k^-theta over k from 1 on, of no rank, one, two and so on.
+    /// For a zipf law: sums of k^-theta over the first 0, 1, 2, ... ranks k.
     sums: Vec<f64>,
 }
 
@@ -90,7 +91,7 @@ impl ReadShares {
         })
     }
 
-    /// The share of the reads that goes to the first `places` places of the law, before they are scattered.
+    /// The share of the reads that goes to the first `places` places of the distribution, before they are scattered.
     fn below(&self, places: u64) -> f64 {
         let part = places as f64 / self.places as f64;
         match (&self.pattern, &self.distribution) {
@@ -116,7 +117,7 @@ impl ReadShares {
     fn chunks(&self, places: u64, shared: u64) -> Option<Vec<f64>> {
         let count = Some(places.div_ceil(shared)).filter(|count| *count <= MOST_CHUNKS)?;
         let from_to = |first: u64, end: u64| self.below(end) - self.below(first);
-        // What is not scattered lies side by side, and where every chunk has one place, it does not matter where that is.
+        // Places that are not scattered lie side by side; and with one place per chunk it does not matter where each place lies.
         let Some(scattered) = self.scattered.filter(|_| shared > 1) else {
             let chunk = |at: u64| from_to(at * shared, ((at + 1) * shared).min(places));
             return Some((0..count).map(chunk).collect());
@@ -133,7 +134,7 @@ impl ReadShares {
     }
 }
 
-/// Sums of k^-theta over k from 1 on: the first thousand one by one.
+/// Sums of k^-theta over k from 1 on, added one by one for the first thousand ranks.
 fn first_sums(n: u64, theta: f64) -> Vec<f64> {
     const ONE_BY_ONE: u64 = 1024;
     let mut sum = 0.0;
@@ -144,7 +145,7 @@ fn first_sums(n: u64, theta: f64) -> Vec<f64> {
     [0.0].into_iter().chain(added).collect()
 }
 
-/// The sum of k^-theta over k from 1 to `n`: what `first` does not have as an integral.
+/// The sum of k^-theta over k from 1 to `n`; the part beyond `first` is approximated by an integral.
 fn sum(first: &[f64], n: u64, theta: f64) -> f64 {
     if let Some(sum) = first.get(n as usize) {
         return *sum;
@@ -166,7 +167,7 @@ mod tests {
     const MIB: u64 = 1 << 20;
     const GIB: u64 = 1 << 30;
 
-    /// Whose hot places are where the simulated ones are.
+    /// A load whose hot places are where those of the simulation are.
     fn load(pattern: &str, more: &str) -> LoadSpec {
         let text = format!(
             "{{\"ops\": \"randread\", \"pattern\": \"{pattern}\", \"block_size\": \"4k\"{more}}}"
@@ -174,7 +175,7 @@ mod tests {
         LoadSpec { hot_seed: Some(Seed(3)), ..serde_json::from_str(&text).unwrap() }
     }
 
-    /// The share of 400,000 reads that go to the `cache / chunk` chunks to which most of as many reads before them went, percent.
+    /// The share of 400,000 reads, percent, that go to the `cache / chunk` chunks which got most of the same number of reads before.
     fn simulated(load: &LoadSpec, target: u64, cache: u64, chunk: u64) -> f64 {
         let range = Range { start: 0, bytes: target };
         let mut streams = Stream::for_jobs(load, &range, Seed(7));
@@ -227,7 +228,7 @@ mod tests {
         assert_eq!(of(4096).percent, 100.0);
     }
 
-    /// Figures of another program (shares of ranks, each in a chunk that was drawn), for 4 GiB of cache.
+    /// Figures of another program (shares of ranks, each in a randomly drawn chunk), for 4 GiB of cache.
     #[test]
     fn what_another_program_says_of_48_gib_is_said_here() {
         let spec = load("zipf:1.2", "");

@@ -6,10 +6,10 @@ use units::{Bytes, QuantityError};
 
 use crate::text;
 
-/// The size of one I/O, or of each of several with their shares.
+/// The size of one I/O, or several sizes with their shares.
 #[derive(Debug, Clone, PartialEq)]
 pub enum BlockSize {
-    /// All are equal.
+    /// All I/Os have this size.
     Fixed(Bytes),
     /// Several sizes, each with its share in percent; exact in each deck.
     Weighted(Vec<(Bytes, f64)>),
@@ -42,7 +42,7 @@ impl BlockSize {
         Some(self.smallest()).filter(|size| *size == self.largest())
     }
 
-    /// All sizes that are written down: one, a list, or both ends of a range.
+    /// All sizes that are written out: one size, a list, or both ends of a range.
     pub fn sizes(&self) -> impl Iterator<Item = Bytes> + '_ {
         let (ends, listed): ([Option<Bytes>; 2], &[(Bytes, f64)]) = match self {
             Self::Fixed(size) => ([Some(*size), None], &[]),
@@ -52,7 +52,7 @@ impl BlockSize {
         ends.into_iter().flatten().chain(listed.iter().map(|(size, _)| *size))
     }
 
-    /// The largest size that all are multiples of, bytes: what I/Os are aligned to unless said.
+    /// The greatest common divisor of all sizes, bytes; I/Os are aligned to it unless the load says otherwise.
     pub fn common(&self) -> u64 {
         self.sizes().fold(0, |common, size| divisor(common, size.0)).max(1)
     }
@@ -112,7 +112,7 @@ impl std::str::FromStr for BlockSize {
 }
 
 impl fmt::Display for BlockSize {
-    /// As it is read: `4k`, `4k=70,64k=30`, `4k..64k`.
+    /// Writes it in the form in which it is read: `4k`, `4k=70,64k=30`, `4k..64k`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Self::Fixed(size) => f.write_str(&text::size(*size)),
@@ -128,7 +128,7 @@ impl fmt::Display for BlockSize {
 }
 
 impl serde::Serialize for BlockSize {
-    /// A number where all are equal, as it has always been; else as text.
+    /// Writes a number where all sizes are equal, as older files do; otherwise text.
     fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Fixed(size) => size.serialize(out),
@@ -174,7 +174,7 @@ mod tests {
             let json = serde_json::to_string(&size).unwrap();
             assert_eq!(serde_json::from_str::<BlockSize>(&json).unwrap(), size, "{json}");
         }
-        // One size is one size, however it is written.
+        // A single size is the same however it is written.
         for text in ["512..512", "512=100"] {
             assert_eq!(text.parse::<BlockSize>().unwrap(), BlockSize::Fixed(Bytes(512)));
         }

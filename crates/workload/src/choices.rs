@@ -5,21 +5,21 @@ use crate::text::choice;
 choice! {
     /// The way in which jobs divide the work on the range.
     Share is a "share", Split unless said:
-    /// Jobs divide each pass: contiguous parts of an ordered pattern, every n-th place of a permutation. Patterns that
-    /// draw at random draw from the whole range, each job for itself.
+    /// Jobs divide each pass: contiguous parts of an ordered pattern, every n-th place of a permutation. Patterns that draw at random use the whole
+    /// range in each job.
     Split = "split",
     /// Jobs work on one stream: each takes the next chunk of it.
     Shared = "shared",
-    /// Each job does the whole for itself, over the whole range.
+    /// Each job does the whole load by itself, over the whole range.
     OperationOverride = "own",
-    /// Each job has a contiguous part of the range for itself, whatever the pattern.
+    /// Each job has a contiguous part of the range to itself, whatever the pattern.
     Parts = "parts",
 }
 
 choice! {
     /// The places of the hot spots: the blocks that a skewed pattern visits often.
     Hot is a "placement of hot blocks", Contiguous unless said:
-    /// All over the range, by a permutation.
+    /// All over the range, scattered by a permutation.
     Scattered = "scattered",
     /// Side by side, the most visited first.
     Contiguous = "contiguous",
@@ -39,13 +39,13 @@ choice! {
 }
 
 choice! {
-    /// When what was written is checked.
+    /// The time at which written data is checked.
     Verify is a "verification", Off unless said:
     /// Never.
     Off = "off",
-    /// Whatever is read while the load runs.
+    /// When the load itself reads it.
     Read = "read",
-    /// In a pass of its own after the load.
+    /// In a separate pass after the load.
     After = "after",
     /// While the load runs, and after it.
     Both = "both",
@@ -61,7 +61,7 @@ choice! {
 }
 
 choice! {
-    /// When I/Os of a load with a rate are meant to start.
+    /// The distances between the intended starts of I/Os of a load with a rate.
     Arrival is a "kind of arrival", Fixed unless said:
     /// At equal distances.
     Fixed = "fixed",

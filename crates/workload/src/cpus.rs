@@ -1,10 +1,10 @@
-//! The CPUs that a load's workers are held on.
+//! The CPUs that a load's workers are pinned to.
 
 use std::fmt;
 
 use units::QuantityError;
 
-/// One more than the highest number of a CPU that can be named: what the kernel's calls take without being asked for more.
+/// Number of CPUs that can be named: the size of the set that the kernel's calls take by default.
 const MOST: usize = 1024;
 
 /// A set of CPUs by their numbers, as the kernel prints them: `0,1`, `0-3,8`.
@@ -19,7 +19,7 @@ impl Cpus {
 }
 
 impl FromIterator<usize> for Cpus {
-    /// Those of the numbers that can be named.
+    /// Makes a set of those numbers that are valid.
     fn from_iter<I: IntoIterator<Item = usize>>(numbers: I) -> Self {
         let mut cpus: Vec<u16> =
             numbers.into_iter().filter(|&n| n < MOST).map(|n| n as u16).collect();
@@ -64,7 +64,7 @@ impl fmt::Display for Cpus {
             let row = rest.iter().zip(first..).take_while(|(cpu, n)| *cpu == n).count();
             write!(f, "{comma}{first}")?;
             if row > 1 {
-                // Two neighbours are a list, not a range.
+                // Two neighbours are written as a list, not as a range.
                 let sign = if row == 2 { ',' } else { '-' };
                 write!(f, "{sign}{}", rest[row - 1])?;
             }

@@ -1,23 +1,23 @@
-//! Shares, kept exactly: a deck with each card as often as its share asks, shuffled anew each time it is through.
+//! Shares that are kept exactly: a deck holds each card as often as its share asks, and is shuffled anew each time it is used up.
 
 use units::{Seed, SplitMix64};
 
 use crate::block_size::divisor;
 use crate::seeds;
 
-/// Shares are kept in steps of 1 / this percent.
+/// Shares are multiples of 1 / this percent.
 const SHARE_STEPS: f64 = 100.0;
 /// Most cards in a deck.
 pub(crate) const MOST_CARDS: usize = 1 << 16;
 
-/// Returns how many steps a share in percent is; `None` when it lies between two, or is none.
+/// Converts a share in percent to a number of steps; `None` when it lies between two steps or is no valid share.
 pub(crate) fn steps(percent: f64) -> Option<u64> {
     let steps = percent * SHARE_STEPS;
     (steps >= 0.5 && (steps - steps.round()).abs() <= 1e-6).then(|| steps.round() as u64)
 }
 
-/// Cards of several kinds, numbered from 0 in the order of their shares. Deck number d is shuffled from a seed of its
-/// own, so that any draw can be found without those before.
+/// Cards of several kinds, numbered from 0 in the order of their shares. Each deck is shuffled from a seed of its own number, so that any draw can be
+/// computed without those before it.
 #[derive(Debug, Clone)]
 pub(crate) struct Deck {
     sorted: Box<[u16]>,
@@ -52,7 +52,7 @@ impl Deck {
         Self { cards: sorted.clone(), sorted, drawn: 0, number: 0, seed, rng }
     }
 
-    /// Cards in it.
+    /// Number of cards in a deck.
     pub(crate) fn len(&self) -> u64 {
         self.cards.len() as u64
     }
@@ -73,7 +73,7 @@ impl Deck {
         if self.drawn == self.cards.len() {
             self.open(self.number + 1);
         }
-        // One step of a Fisher-Yates shuffle: what was not drawn yet is as likely each.
+        // One step of a Fisher-Yates shuffle: each card that was not drawn yet is equally likely.
         let left = (self.cards.len() - self.drawn) as u64;
         let pick = self.drawn + self.rng.below(left) as usize;
         self.cards.swap(self.drawn, pick);
@@ -81,13 +81,13 @@ impl Deck {
         self.cards[self.drawn - 1]
     }
 
-    /// Goes to where `n` cards were drawn; walks within one deck only.
+    /// Moves to the state after `n` draws; steps through at most one deck.
     pub(crate) fn seek(&mut self, n: u64) {
         self.open(n / self.len());
         (0..n % self.len()).for_each(|_| _ = self.draw());
     }
 
-    /// Returns what the first `n` cards count for together, when each kind counts for `worth`.
+    /// Returns the sum over the first `n` cards, where each card of a kind counts for `worth`.
     pub(crate) fn sum(&self, n: u64, worth: impl Fn(u16) -> u64) -> u64 {
         let whole: u64 = self.sorted.iter().map(|&card| worth(card)).sum();
         let (decks, rest) = (n / self.len(), n % self.len());

@@ -1,4 +1,4 @@
-//! Random places: each is drawn from a distribution, independent of those before.
+//! Random places: each is drawn from a distribution, independently of those before it.
 
 use units::SplitMix64;
 
@@ -10,21 +10,21 @@ use crate::{BATCH, Pattern};
 /// A distribution of places from 0 on.
 #[derive(Debug, Clone)]
 pub(crate) enum Distribution {
-    /// Each as likely.
+    /// All places are equally likely.
     Uniform { places: u64 },
     /// Place k - 1 with a probability proportional to k^-theta.
     Zipf(Box<Zipf>),
-    /// Place floor(n u^power): the share h of the places gets 1 - h of what is drawn (J. Gray et al., "Quickly generating
-    /// billion-record synthetic databases", SIGMOD 1994, "self-similar").
+    /// Place floor(n u^power): the share h of the places gets the share 1 - h of the draws (J. Gray et al., "Quickly generating billion-record
+    /// synthetic databases", SIGMOD 1994, "self-similar").
     Pareto { places: u64, power: f64 },
-    /// Normal around `centre`; what falls outside is drawn again.
+    /// Normal distribution around `centre`; draws outside the range are repeated.
     Normal { places: u64, centre: f64, sigma: f64, ziggurat: Ziggurat },
-    /// Zones, by their bounds in what is drawn (parts of 2^64, the last one left out), first places and lengths.
+    /// Zones: the upper bounds of their shares of the draws (in parts of 2^64, without the last zone), and the first place and length of each.
     Zones { bounds: Box<[u64]>, zones: Box<[(u64, u64)]> },
 }
 
 impl Distribution {
-    /// The law of `pattern` over `places` places of `align` bytes each; uniform for patterns that are none.
+    /// The distribution of `pattern` over `places` places of `align` bytes each; uniform for patterns that are not a distribution.
     pub(crate) fn new(pattern: &Pattern, places: u64, align: u64) -> Self {
         match pattern {
             Pattern::Zipf { theta } => Self::Zipf(Box::new(Zipf::new(places, *theta))),

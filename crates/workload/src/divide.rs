@@ -1,7 +1,7 @@
-//! Division that is quick by powers of two, which the divisors usually are.
+//! Division that is fast for powers of two, which most divisors are.
 
-/// Quotient and rest of `n` by `by`. A division of 64 bits takes up to 18 cycles, and who asks where a block lies needs several, one
-/// after the other; sizes of blocks are powers of two, which a shift does.
+/// Returns quotient and remainder of `n` by `by`. A 64-bit division takes up to 18 cycles, and finding where a block lies needs several in sequence;
+/// sizes of blocks are usually powers of two, for which a shift is enough.
 #[inline]
 pub fn divided(n: u64, by: u64) -> (u64, u64) {
     if by.is_power_of_two() { (n >> by.trailing_zeros(), n & (by - 1)) } else { (n / by, n % by) }

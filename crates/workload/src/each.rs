@@ -26,27 +26,27 @@ pub struct OperationOverride {
 pub struct PerOperation(BTreeMap<OpName, OperationOverride>);
 
 impl PerOperation {
-    /// Returns what `op` has of its own.
+    /// Returns the options that are set for `op` alone.
     pub fn of(&self, op: OpName) -> Option<&OperationOverride> {
         self.0.get(&op)
     }
 
-    /// Operations that have something of their own.
+    /// Operations that have options of their own.
     pub fn names(&self) -> impl Iterator<Item = OpName> + '_ {
         self.0.keys().copied()
     }
 
-    /// Tells whether no operation has.
+    /// Tells whether no operation has options of its own.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Puts the lists of sizes in order.
+    /// Sorts the lists of sizes.
     pub(crate) fn sort(&mut self) {
         self.0.values_mut().filter_map(|own| own.block_size.as_mut()).for_each(BlockSize::sort);
     }
 
-    /// Takes over what `other` says; fails with the operation of which both say the same thing.
+    /// Adds the options of `other`; fails with the operation for which both set the same option.
     pub fn merge(&mut self, other: Self) -> Result<(), OpName> {
         for (op, own) in other.0 {
             let mine = self.0.entry(op).or_default();
@@ -70,7 +70,7 @@ impl std::str::FromStr for PerOperation {
         let error = || QuantityError {
             text: text.to_owned(),
             what: "setting of one operation",
-            example: "OPERATION.block_size=SIZE or OPERATION.pattern=PATTERN, several apart by ;",
+            example: "OPERATION.block_size=SIZE or OPERATION.pattern=PATTERN, several separated by ;",
         };
         let mut each = Self::default();
         for part in text.split(';').filter(|_| !text.trim().is_empty()) {

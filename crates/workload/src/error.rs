@@ -9,12 +9,12 @@ use crate::{OpName, Pattern};
 /// The most characters of a value that are shown.
 const SHOWN: usize = 40;
 
-/// Returns where a range starts, unless that is the target's start.
+/// Describes where a range starts, unless that is the start of the target.
 fn behind(offset: Bytes) -> String {
     if offset.0 == 0 { String::new() } else { format!(" from offset {} on", offset.exact()) }
 }
 
-/// A value, cut off where it is long.
+/// A value, shortened if it is long.
 fn short(value: &str) -> String {
     match value.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}…", &value[..end]),
@@ -40,7 +40,7 @@ fn nearest(key: &str, value: u64, unit: u64) -> String {
 /// A mistake in a load, by the key whose value is wrong.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum WorkloadError {
-    /// No operation.
+    /// The load has no operation.
     #[error("ops names no operation")]
     NoOps,
     /// Shares do not sum to 100.
@@ -70,7 +70,7 @@ pub enum WorkloadError {
         /// The key.
         key: &'static str,
     },
-    /// More than the engine can hold.
+    /// A value larger than the engine can handle.
     #[error("{key} is {value}; at most {most} are possible")]
     TooMany {
         /// The key.
@@ -80,17 +80,17 @@ pub enum WorkloadError {
         /// The most that is possible.
         most: u64,
     },
-    /// A time beyond what is possible.
+    /// A time outside the possible limits.
     #[error("{key} is {time}; {bound} is possible", time = text::duration(*.value))]
     Time {
         /// The key.
         key: &'static str,
         /// Its value.
         value: Nanos,
-        /// The least or the most, in words.
+        /// The lower or upper limit, in words.
         bound: &'static str,
     },
-    /// A size that no target has.
+    /// A size that is larger than any target.
     #[error("{key} is {}; at most {} are possible", .value.exact(), .most.exact())]
     TooLarge {
         /// The key.
@@ -100,7 +100,7 @@ pub enum WorkloadError {
         /// The most that is possible.
         most: Bytes,
     },
-    /// A size or offset that is not a multiple of what the target wants.
+    /// A size or offset that is not a multiple of the required unit.
     #[error("{key} = {} is not a multiple of {}", .value.exact(), .unit.exact())]
     Unaligned {
         /// The key.
@@ -133,26 +133,26 @@ pub enum WorkloadError {
     /// `last_block` without a stride.
     #[error("last_block = true needs a strided pattern")]
     LastBlock,
-    /// A value that makes no sense, by itself or beside another.
+    /// A value that makes no sense, by itself or together with another.
     #[error("{key} = {} makes no sense: {why}", short(.value))]
     Senseless {
         /// The key.
         key: &'static str,
         /// Its value.
         value: String,
-        /// The mistake in it.
+        /// The mistake.
         why: &'static str,
-        /// The way to put it right.
+        /// The remedy.
         help: &'static str,
     },
-    /// Something is said of an operation that the load does not have, or that cannot have it.
-    #[error("each.{op} says what cannot be: {why}")]
+    /// An option is set for an operation that the load does not have, or that cannot have this option.
+    #[error("each.{op} cannot be set: {why}")]
     OperationOverride {
         /// The operation.
         op: OpName,
-        /// The mistake in it.
+        /// The mistake.
         why: &'static str,
-        /// The way to put it right.
+        /// The remedy.
         help: &'static str,
     },
     /// The range reaches beyond the target.
@@ -162,12 +162,12 @@ pub enum WorkloadError {
         key: &'static str,
         /// Its value.
         value: Bytes,
-        /// The first byte of a range of that size.
+        /// The offset at which the range starts, bytes.
         offset: Bytes,
         /// Bytes of the target.
         target: Bytes,
     },
-    /// Not one block, or not one for each job, fits into the range.
+    /// The range does not have room for one I/O, or not for one of each job.
     #[error(
         "the range of {} holds {blocks} places for I/Os of {}: not one for each of {jobs} jobs",
         .range.exact(),
@@ -180,10 +180,10 @@ pub enum WorkloadError {
         blocks: u64,
         /// The largest I/O.
         block_size: Bytes,
-        /// Workers.
+        /// Number of jobs.
         jobs: u32,
     },
-    /// Zones do not fill the range, or one of them has no block.
+    /// Zones do not fill the range, or one of them is smaller than a block.
     #[error(
         "pattern = {pattern}: the zones do not fill the range of {} with a block or more each",
         .range.exact()
@@ -200,11 +200,11 @@ pub enum WorkloadError {
 }
 
 impl WorkloadError {
-    /// Returns where the key whose value is wrong stands in a load stage: its name, behind those of the tables around it.
+    /// Returns the path, in a load stage, of the key whose value is wrong: its name after those of the tables around it.
     pub fn path(&self) -> String {
         match self {
             Self::OperationOverride { op, .. } => format!("each.{op}"),
-            // The number of jobs is the load's own.
+            // `jobs` is a key of the load itself, not of its content.
             Self::Content(error) if error.key() != "jobs" => format!("content.{}", error.key()),
             _ => self.key().to_owned(),
         }
@@ -234,7 +234,7 @@ impl WorkloadError {
         }
     }
 
-    /// Returns what to do about it.
+    /// Returns the remedy.
     pub fn help(&self) -> String {
         match self {
             Self::NoOps => "say what it does, as in ops = { randwrite = 100 }".into(),

@@ -26,7 +26,7 @@ impl ExactTime {
         self.go_on(whole, rest);
     }
 
-    /// Adds `whole` nanoseconds and `rest` parts of one.
+    /// Adds `whole` nanoseconds and `rest` parts of a nanosecond.
     #[inline]
     pub(crate) fn go_on(&mut self, whole: u64, rest: u64) {
         let sum = u128::from(self.rest) + u128::from(rest);
@@ -69,7 +69,7 @@ impl Cost {
     /// Splits `parts` into whole nanoseconds and the remaining parts.
     pub(crate) fn split(&self, parts: u128) -> (u64, u64) {
         let denominator = u128::from(self.denominator);
-        // Division of 128 bits is slow, and seldom needed.
+        // Division of 128 bits is slow, and rarely needed.
         match u64::try_from(parts) {
             Ok(parts) => (parts / self.denominator, parts % self.denominator),
             Err(_) => ((parts / denominator) as u64, (parts % denominator) as u64),

@@ -1,6 +1,6 @@
-//! The words of fio, and what they are here: who writes one of them meant it.
+//! Words of fio, with their counterparts here, for messages to users who wrote a word of fio.
 
-/// Options of fio with what each is in a load, as a key with an example or as a sentence; on the command line keys are options.
+/// Options of fio with their counterparts in a load, as a key with an example or as a sentence; on the command line the keys are options.
 const OPTIONS: &[(&str, &str)] = &[
     ("blocksize", BLOCK_SIZE),
     ("blocksize_range", "block_size = \"4k..64k\""),
@@ -53,7 +53,7 @@ const OPTIONS: &[(&str, &str)] = &[
 const BLOCK_SIZE: &str = "block_size = \"4k\"";
 const OPS: &str = "ops = \"randread=70,randwrite=30\"";
 
-/// Values of fio's `rw` with what each is among operations.
+/// Values of fio's `rw` with the corresponding operations.
 const OPERATIONS: &[(&str, &str)] = &[
     ("randrw", "randread=50,randwrite=50"),
     ("randtrim", "randdiscard"),
@@ -62,12 +62,12 @@ const OPERATIONS: &[(&str, &str)] = &[
     ("trim", "discard"),
 ];
 
-/// Returns what fio's option `word` is in a load.
+/// Returns the counterpart of fio's option `word` in a load.
 pub fn fio_option(word: &str) -> Option<&'static str> {
     OPTIONS.iter().find(|(fio, _)| *fio == word).map(|(_, here)| *here)
 }
 
-/// Returns the operations that fio's name `word` means.
+/// Returns the operations that correspond to fio's name `word`.
 pub(crate) fn fio_operation(word: &str) -> Option<&'static str> {
     OPERATIONS.iter().find(|(fio, _)| *fio == word).map(|(_, here)| *here)
 }

@@ -8,22 +8,22 @@ use crate::{LoadSpec, OpName, Pattern, Range};
 /// The places on the target where I/Os of one pattern can start.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Grid {
-    /// Bytes of the target ahead of the first place.
+    /// Offset of the first place on the target, bytes.
     pub(crate) start: u64,
-    /// From one place to the next, bytes.
+    /// Distance from one place to the next, bytes.
     pub(crate) cell: u64,
-    /// Number of places; of all jobs together, unless jobs have parts of their own.
+    /// Number of places, over all jobs together, or in this job's part of the range if jobs have parts.
     pub(crate) places: u64,
-    /// Starts are multiples of this, bytes, counted from `start`.
+    /// Alignment of the starts, bytes, counted from `start`.
     pub(crate) align: u64,
     /// Bytes of the range, or of this job's part of it.
     pub(crate) bytes: u64,
-    /// Sizes differ and there are passes: the places are [`Pieces`].
+    /// Tells whether sizes differ and there are passes, so that the places are [`Pieces`].
     pub(crate) cut: bool,
 }
 
 impl Grid {
-    /// The places of `op` for job `job` of `jobs` on `range`; `None` when not one I/O fits.
+    /// The places of `op` for job `job` of `jobs` on `range`; `None` if not even one I/O fits.
     pub(crate) fn of(spec: &LoadSpec, op: OpName, range: &Range, job: (u64, u64)) -> Option<Self> {
         let size = spec.block_size_of(op);
         let (smallest, largest) = (size.smallest().0.max(1), size.largest().0.max(1));
@@ -37,7 +37,7 @@ impl Grid {
         let room = |size: u64| part.bytes.checked_sub(size);
         room(largest)?;
         let (cell, places) = match (cut, ordered) {
-            // How many there are does not depend on the seed.
+            // The number of pieces does not depend on the seed.
             (true, _) => (align, Pieces::new(size, align, part.bytes, Seed(0)).count()),
             (_, true) => (grid, room(largest)? / grid + 1),
             _ => (align, room(smallest)? / align + 1),
@@ -45,7 +45,7 @@ impl Grid {
         Some(Self { start: part.start, cell, places, align, bytes: part.bytes, cut })
     }
 
-    /// Returns where an I/O of `length` bytes at `place` starts: earlier than the place where it would reach beyond the end.
+    /// Returns the offset of an I/O of `length` bytes at `place`, or an earlier offset if the I/O would reach beyond the end.
     #[inline]
     pub(crate) fn offset(&self, place: u64, length: u64) -> u64 {
         let at = place * self.cell;

@@ -5,17 +5,17 @@ use crate::OpName;
 /// One I/O to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Io {
-    /// Its operation; its figures go by this name.
+    /// Its operation; figures are kept under its name.
     pub op: OpName,
-    /// A write that has to be durable when it ends (FUA).
+    /// Tells whether it is a write that has to be durable when it ends (FUA).
     pub fua: bool,
-    /// A flush that the sync cadence added: it is no part of the mix, and counts in no amount.
+    /// Tells whether it is a flush that the sync cadence added, which is not part of the mix and counts in no amount.
     pub added: bool,
     /// Its length, bytes; 0 for a flush.
     pub length: u32,
-    /// Which pass over the range this is, counted from 0; always 0 for patterns without passes.
+    /// Number of its pass over the range, counted from 0; always 0 for patterns without passes.
     pub pass: u32,
-    /// Its first byte on the target; 0 for a flush.
+    /// Its offset on the target, bytes; 0 for a flush.
     pub offset: u64,
 }
 

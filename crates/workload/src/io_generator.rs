@@ -1,5 +1,5 @@
-//! Generates the I/Os of one job: draws operations by their shares, asks the offset stream of each where to go, adds flushes,
-//! and knows the end.
+//! Generates the I/Os of one job: draws operations by their shares, asks the offset stream of each for offset and size, adds flushes, and finds the
+//! end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,34 +14,34 @@ use crate::{BATCH, Io, LoadSpec, OpName, Range, Share, SyncMethod, SyncPolicy};
 #[derive(Debug, Clone)]
 pub(crate) struct IoGenerator {
     deck: Deck,
-    /// Operation and offset stream of each kind of card.
+    /// Operation and index of the offset stream of each kind of card.
     kinds: Box<[(OpName, Option<usize>)]>,
     offsets: Vec<OffsetStream>,
-    /// I/Os of the mix that were made, added flushes aside.
+    /// Number of I/Os of the mix that were generated, without added flushes.
     at: u64,
-    /// The I/O that is the first not to be made.
+    /// Number of the first I/O that is no longer generated.
     end: u64,
     shared: Option<Chunks>,
     cadence: Cadence,
 }
 
-/// The chunks that jobs take of one stream.
+/// The chunks of a shared stream, which the jobs take in turn.
 #[derive(Debug, Clone)]
 struct Chunks {
     cursor: Arc<AtomicU64>,
     /// I/Os in a chunk.
     size: u64,
-    /// The end of the present chunk: the number of the first I/O behind it.
+    /// The end of the current chunk: the number of the first I/O behind it.
     end: u64,
 }
 
-/// Durability at a cadence.
+/// Durability after every n-th change.
 #[derive(Debug, Clone, Copy)]
 struct Cadence {
     sync: Option<SyncPolicy>,
-    /// Changes since the last.
+    /// Number of changes since they were last made durable.
     changed: u32,
-    /// A flush that is due.
+    /// Tells whether a flush is due.
     due: bool,
 }
 
@@ -68,7 +68,7 @@ impl IoGenerator {
         let shares = spec.ops.shares().map(|(_, share)| share.0).collect::<Vec<_>>();
         let deck_seed = seed.derive(&format!("deck {}", if together { 0 } else { job }));
         let deck = Deck::of_shares(shares.iter().copied(), deck_seed);
-        // Whole decks, so that a chunk is found without dealing what is before it.
+        // A chunk consists of whole decks, so that it can be found without dealing the cards before it.
         let size = deck.len() * (BATCH as u64).div_ceil(deck.len());
         let mut generator = Self {
             deck,
@@ -83,14 +83,14 @@ impl IoGenerator {
         generator
     }
 
-    /// Takes chunks from a counter that other jobs take theirs from.
+    /// Takes chunks from a counter that it shares with other jobs.
     pub(crate) fn share(&mut self, cursor: &Arc<AtomicU64>) {
         if let Some(shared) = &mut self.shared {
             shared.cursor = Arc::clone(cursor);
         }
     }
 
-    /// The offset stream, when there is one only.
+    /// The offset stream, if there is only one.
     #[inline]
     pub(crate) fn only_offsets(&self) -> Option<&OffsetStream> {
         match &self.offsets[..] {
@@ -103,7 +103,7 @@ impl IoGenerator {
         (self.end != u64::MAX).then_some(self.end)
     }
 
-    /// I/Os that were not made yet; of a shared stream, by any job.
+    /// Number of I/Os that were not generated yet; for a shared stream, by any job.
     pub(crate) fn left(&self) -> Option<u64> {
         let begun = match &self.shared {
             Some(shared) => {
@@ -115,7 +115,7 @@ impl IoGenerator {
         self.total_ios().map(|end| end - begun)
     }
 
-    /// I/Os of one offset stream among the first `n`.
+    /// Number of I/Os of one offset stream among the first `n`.
     fn share_of(&self, stream: usize, n: u64) -> u64 {
         self.deck.sum(n, |card| u64::from(self.kinds[usize::from(card)].1 == Some(stream)))
     }
@@ -147,7 +147,7 @@ impl IoGenerator {
         [by_ios, by_bytes, by_passes].into_iter().flatten().min().unwrap_or(u64::MAX)
     }
 
-    /// I/Os until `wanted` bytes are reached, found by making them.
+    /// Number of I/Os after which `wanted` bytes are reached, found by generating them.
     fn walk(&self, wanted: u64) -> u64 {
         let mut generator = Self { shared: None, ..self.clone() };
         generator.cadence.sync = None;
@@ -166,7 +166,7 @@ impl IoGenerator {
         }
     }
 
-    /// Goes to I/O number `n`; `false` when others share the stream.
+    /// Moves to I/O number `n`; returns false if other jobs share the stream.
     pub(crate) fn seek(&mut self, n: u64) -> bool {
         if self.shared.is_some() {
             return false;
@@ -189,7 +189,7 @@ impl IoGenerator {
         self.at = n;
     }
 
-    /// Returns how many I/Os may be made now.
+    /// Returns how many I/Os may be generated now.
     fn room(&mut self) -> u64 {
         let Some(shared) = &mut self.shared else { return self.end - self.at };
         if self.at == shared.end {
@@ -203,7 +203,7 @@ impl IoGenerator {
         self.shared.as_ref().map_or(0, |shared| shared.end - self.at)
     }
 
-    /// Puts the next I/Os into `out`; gives how many, 0 at the end.
+    /// Puts the next I/Os into `out`; returns their number, 0 at the end.
     pub(crate) fn make(&mut self, out: &mut [Io; BATCH]) -> usize {
         let due = std::mem::take(&mut self.cadence.due);
         let mut filled = 0;
@@ -244,7 +244,7 @@ impl IoGenerator {
 }
 
 impl Cadence {
-    /// Counts a change; gives whether this write itself has to be durable.
+    /// Counts a change; tells whether this write itself has to be durable.
     #[inline]
     fn fua_after(&mut self, op: OpName) -> bool {
         let Some(sync) = self.sync.filter(|_| op.changes()) else { return false };
@@ -258,7 +258,7 @@ impl Cadence {
     }
 }
 
-/// The first number for which `is` holds, which holds for all after it.
+/// The smallest number for which `is` holds; it must hold for all larger numbers.
 fn first(is: impl Fn(u64) -> bool) -> u64 {
     let mut above = 1;
     while !is(above) && above < u64::MAX / 2 {

@@ -1,4 +1,4 @@
-//! The keys of a load, with the values that each takes.
+//! The keys of a load, with the values that each of them takes.
 
 use content::ContentSpec;
 use units::{Key, key};
@@ -12,7 +12,7 @@ const BLOCK_SIZE: &str =
 const TIME: &str = "a time above 0 and up to a year (\"8760h\")";
 
 impl LoadSpec {
-    /// Every key but those of `content`, described.
+    /// Descriptions of all keys except those of `content`.
     pub const KEYS: &[Key] = &[
         key("ops", "operations with shares that sum to 100", "{ randwrite = 70, randread = 30 }"),
         key("ops.*", "a share above 0 and up to 100 %", "100"),
@@ -66,7 +66,7 @@ impl LoadSpec {
         key("last_block", "true or false", "true"),
     ];
 
-    /// The key at `path`, apart by dots: `depth`, `ops.randwrite`, `content.dedupe`.
+    /// The key at `path`, whose parts are separated by dots: `depth`, `ops.randwrite`, `content.dedupe`.
     pub fn key(path: &str) -> Option<&'static Key> {
         match path.strip_prefix("content.") {
             Some(path) => ContentSpec::KEYS.iter().find(|key| key.is(path)),
@@ -79,7 +79,7 @@ impl LoadSpec {
 mod tests {
     use super::*;
 
-    /// Names that serde knows, from what it says of one that it does not.
+    /// Names that serde knows, taken from its message about an unknown one.
     fn known<T: serde::de::DeserializeOwned + std::fmt::Debug>() -> Vec<String> {
         let said = toml::from_str::<T>("nothing-of-this = 1").unwrap_err().to_string();
         said.split('`').skip(3).step_by(2).map(str::to_owned).collect()

@@ -30,7 +30,7 @@ impl Limiter {
         Self { caps: rates.into_iter().flatten().map(cap).collect() }
     }
 
-    /// Returns when the next I/O may start, nanoseconds since the start of the load.
+    /// Returns the time at which the next I/O may start, nanoseconds since the start of the load.
     #[inline]
     pub fn ready_ns(&self) -> u64 {
         self.caps.iter().map(|(_, next)| next.ns).max().unwrap_or(0)
@@ -91,7 +91,7 @@ impl LoadSpec {
 mod tests {
     use super::*;
 
-    /// Starts of `n` I/Os of a target that is never in the way.
+    /// Starts of `n` I/Os on a target that never delays them.
     fn starts(limit: &str, jobs: u32, n: u64, length: u32) -> Vec<u64> {
         let mut limiter = Limiter::new(limit.parse().unwrap(), (0, jobs), length);
         let mut now = 0;
@@ -148,7 +148,7 @@ mod tests {
     fn no_burst_follows_a_stall() {
         let mut limiter = Limiter::new("1000/s".parse().unwrap(), (0, 1), 4096);
         limiter.take(0, 4096);
-        // Ten seconds in which nothing ended: 10,000 I/Os are lost, ten may be made up for.
+        // Ten seconds in which no I/O ended: of 10,000 missed I/Os only ten may be made up for.
         let stalled = 10_000_000_000;
         let mut now = stalled;
         let mut early = 0;

@@ -2,7 +2,7 @@
 
 use std::f64::consts::LN_2;
 
-/// Bits of the square root of one half: mantissas are taken from there to the square root of two.
+/// The bits of the square root of one half: mantissas are scaled to lie between this and the square root of two.
 const SQRT_HALF: u64 = 0x3fe6_a09e_667f_3bcd;
 const ONE: u64 = 0x3ff0_0000_0000_0000;
 const MANTISSA: u64 = (1 << 52) - 1;
@@ -20,17 +20,17 @@ pub(crate) fn log2(x: f64) -> f64 {
     f64::from(exponent) + f * sum * (2.0 / LN_2)
 }
 
-/// Adding this puts the nearest whole number into the low bits.
+/// A number that, when added, moves the nearest whole number into the low bits.
 const ROUND: f64 = 6_755_399_441_055_744.0;
 
-/// The whole number nearest to `x`, below 2^51, also as it is.
+/// The whole number nearest to `x`, which must be below 2^51, as an integer and as a float.
 #[inline(always)]
 pub(crate) fn nearest(x: f64) -> (u64, f64) {
     let moved = x + ROUND;
     (moved.to_bits().wrapping_sub(ROUND.to_bits()), moved - ROUND)
 }
 
-/// 2 to the power `y`, for `y` from -1000 to 1000 (held to that); relative error below 5e-16.
+/// 2 to the power `y`, for `y` from -1000 to 1000 (clamped to that); relative error below 5e-16.
 #[inline(always)]
 pub fn exp2(y: f64) -> f64 {
     let y = y.clamp(-1000.0, 1000.0);
@@ -40,8 +40,8 @@ pub fn exp2(y: f64) -> f64 {
     f64::from_bits(sum.to_bits().wrapping_add(rounded.to_bits() << 52))
 }
 
-/// Sum of `terms[k]` x^k by pairs (Estrin's scheme): the chain of operations that wait for each other is short. Written
-/// out, because loops over the terms keep the compiler from making vector code of the loop around.
+/// Sum of `terms[k]` x^k by pairs (Estrin's scheme), which keeps the chain of dependent operations short. It is written out, because loops over the
+/// terms would keep the compiler from vectorising the loop around it.
 #[inline(always)]
 fn eight(t: &[f64], x: f64, x2: f64, x4: f64) -> f64 {
     let low = (t[0] + t[1] * x) + (t[2] + t[3] * x) * x2;
@@ -99,16 +99,16 @@ const ALTERNATING: [f64; 10] = {
     terms
 };
 
-/// ln(1 + t) / t for small t, exact to 1e-16 below 0.03 in size.
+/// ln(1 + t) / t for small t, accurate to 1e-16 for |t| below 0.03.
 #[inline]
 pub(crate) fn log1p_over(t: f64) -> f64 {
     ten(&ALTERNATING, t)
 }
 
-/// A random number in (0, 1), fine near 0: multiples of 2^-63, never 0.
+/// A random number in (0, 1) with fine resolution near 0: a multiple of 2^-63, never 0.
 #[inline]
 pub(crate) fn open_unit(bits: u64) -> f64 {
-    // Signed, because only that conversion is one instruction everywhere.
+    // Signed, because only the signed conversion is a single instruction everywhere.
     ((bits >> 1) as i64 | 1) as f64 * (1.0 / (1u64 << 63) as f64)
 }
 

@@ -1,12 +1,12 @@
-//! Loads that do the same, however they are written.
+//! The normal form of loads: loads that do the same have the same form, however they are written.
 
 use units::Bytes;
 
 use crate::{BlockSize, DepthUnit, Hot, LoadSpec, OpName, Pattern, Portion};
 
 impl LoadSpec {
-    /// Returns the one form that all loads share that do the same as this one on a target of `target` bytes; where the size is not known,
-    /// ranges in bytes and in shares of the target are told apart.
+    /// Returns the form that is the same for all loads which do the same as this one on a target of `target` bytes; where its size is not known,
+    /// ranges in bytes and ranges in shares of the target count as different.
     #[must_use]
     pub fn meant(&self, target: Option<u64>) -> Self {
         let mut meant = target.map_or_else(|| self.clone(), |target| self.clone().in_bytes(target));
@@ -34,14 +34,14 @@ impl LoadSpec {
         meant
     }
 
-    /// Returns all that decides where an operation's I/Os go.
+    /// Returns everything that determines where an operation's I/Os go.
     fn places_of(&self, op: OpName) -> (Pattern, Hot, u64, OpName) {
         (self.pattern_of(op), self.hot_of(op), self.align_of(op), self.head_of(op))
     }
 }
 
 impl BlockSize {
-    /// Puts a list of sizes in order: one in another order asks for the same.
+    /// Sorts a list of sizes, since its order makes no difference.
     pub(crate) fn sort(&mut self) {
         if let Self::Weighted(sizes) = self {
             sizes.sort_by_key(|(size, _): &(Bytes, f64)| *size);

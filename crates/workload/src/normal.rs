@@ -5,11 +5,11 @@
 use units::SplitMix64;
 
 const LAYERS: usize = 256;
-/// The start of the tail; the next constant is the area of each layer (tail included). Both for 256 layers.
+/// The start of the tail; the next constant is the area of each layer (tail included). Both are for 256 layers.
 const TAIL: f64 = 3.654_152_885_361_009;
 const AREA: f64 = 0.004_928_673_233_997_087;
 
-/// The edges of the layers, and the density there without its factor.
+/// The edges of the layers, and the density at each edge without its constant factor.
 #[derive(Debug, Clone)]
 pub struct Ziggurat {
     x: Box<[f64; LAYERS + 1]>,
@@ -27,7 +27,7 @@ impl Default for Ziggurat {
 }
 
 impl Ziggurat {
-    /// The tables of the layers.
+    /// Computes the tables of the layers.
     pub fn new() -> Self {
         let mut x = Box::new([0.0; LAYERS + 1]);
         x[0] = AREA / density(TAIL);

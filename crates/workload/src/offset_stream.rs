@@ -30,13 +30,13 @@ pub(crate) struct OffsetStream {
     grid: Grid,
     order: Order,
     sizes: Sizes,
-    /// The places and their sizes, where those differ and there are passes.
+    /// The pieces, if sizes differ and there are passes.
     pieces: Option<Box<Pieces>>,
-    /// I/Os of this job in one pass; `None` without passes.
+    /// Number of this job's I/Os in one pass; `None` without passes.
     share: Option<u64>,
     places: Box<[u64; BATCH]>,
     at: usize,
-    /// The batch that comes next.
+    /// Number of the batch that comes next.
     batch: u64,
     pass: u32,
     /// I/Os left in the pass.
@@ -44,8 +44,7 @@ pub(crate) struct OffsetStream {
 }
 
 impl OffsetStream {
-    /// The stream of `op` for job `job` of `jobs`; `name` gives streams of the same pattern seeds of their own. `None` when the range
-    /// holds no I/O.
+    /// The stream of `op` for job `job` of `jobs`; `name` distinguishes the seeds of streams with the same pattern. `None` if the range holds no I/O.
     pub(crate) fn new(
         spec: &LoadSpec,
         op: OpName,
@@ -81,7 +80,7 @@ impl OffsetStream {
         Some(Self { grid, order, sizes, pieces, share, places, at: BATCH, batch: 0, pass: 0, left })
     }
 
-    /// Returns where the next I/O goes.
+    /// Returns offset and length of the next I/O.
     #[inline]
     pub(crate) fn next(&mut self) -> Spot {
         self.supply();
@@ -101,7 +100,7 @@ impl OffsetStream {
         spot
     }
 
-    /// Makes sure that there is a place.
+    /// Gets the next batch of places if the current one is used up.
     #[inline]
     fn supply(&mut self) {
         if self.at == BATCH {
@@ -111,7 +110,7 @@ impl OffsetStream {
         }
     }
 
-    /// Leaves `count` places behind, none of them beyond the batch or the pass.
+    /// Moves on by `count` places, which must all be in the current batch and pass.
     #[inline]
     fn advance(&mut self, count: usize) {
         self.at += count;
@@ -122,7 +121,7 @@ impl OffsetStream {
         }
     }
 
-    /// Puts the next I/Os into `out`, all of them `op`: the same as [`OffsetStream::next`] for each, and faster.
+    /// Puts the next I/Os into `out`, all of the operation `op`: the same as calling [`OffsetStream::next`] for each, but faster.
     #[inline]
     pub(crate) fn fill(&mut self, op: OpName, mut out: &mut [Io]) {
         let Sizes::Fixed(length) = self.sizes else {
@@ -138,7 +137,7 @@ impl OffsetStream {
             let (now, later) = std::mem::take(&mut out).split_at_mut(count);
             let (start, cell, pass) = (self.grid.start, self.grid.cell, self.pass);
             for (io, place) in now.iter_mut().zip(&self.places[self.at..]) {
-                // All sizes are equal: no place is so near the end that it has to be moved.
+                // All sizes are equal, so that no place is too near the end of the range.
                 *io = Spot { offset: start + place * cell, length, pass }.io(op);
             }
             self.advance(count);
@@ -146,7 +145,7 @@ impl OffsetStream {
         }
     }
 
-    /// Goes to I/O number `n` of this stream.
+    /// Moves to I/O number `n` of this stream.
     pub(crate) fn seek(&mut self, n: u64) {
         if self.pieces.is_none() {
             self.sizes.seek(n);
@@ -164,7 +163,7 @@ impl OffsetStream {
         }
     }
 
-    /// Tells whether [`OffsetStream::bytes`] is quick: where sizes differ and a pass has no plain order, it walks.
+    /// Tells whether [`OffsetStream::bytes`] is fast; if sizes differ and a pass is not in plain order, it adds them up one by one.
     pub(crate) fn sums(&self) -> bool {
         self.pieces.is_none() || self.order.is_straight()
     }
@@ -181,7 +180,7 @@ impl OffsetStream {
             let sum = |ios: u64| pieces.before(places[0] + ios) - pieces.before(places[0]);
             return (n / share).saturating_mul(sum(share)) + sum(n % share);
         }
-        // A pass that visits everything has all bytes, whatever its order.
+        // A pass that visits every piece has all bytes, whatever its order.
         let (whole, from) = match share == pieces.count() {
             true => ((n / share).saturating_mul(pieces.bytes()), n - n % share),
             false => (0, 0),
@@ -198,26 +197,26 @@ impl OffsetStream {
         whole.saturating_add(walked)
     }
 
-    /// Tells whether the first `n` I/Os make `passes` passes.
+    /// Tells whether the first `n` I/Os complete `passes` passes.
     pub(crate) fn has_passed(&self, n: u64, passes: u64) -> bool {
         self.share.is_none_or(|share| n >= share.saturating_mul(passes))
     }
 
-    /// I/Os of this job in a pass; `None` without passes.
+    /// Number of this job's I/Os in a pass; `None` without passes.
     #[inline]
     pub(crate) fn share(&self) -> Option<u64> {
         self.share
     }
 
-    /// Returns where its first I/O goes and how long each is, bytes, where each begins where the one before ended.
+    /// Returns offset and length of its first I/O, bytes, if each I/O of a pass begins where the one before it ended.
     pub(crate) fn contiguous_run(&self) -> Option<(u64, u64)> {
         let Sizes::Fixed(size) = self.sizes else { return None };
         let closed = self.grid.cell == u64::from(size);
         (closed && self.order.is_row()).then_some((self.grid.start, u64::from(size)))
     }
 
-    /// Returns which I/O of this job in pass number `pass` covers the byte at `offset` of the target; `None` when none does, or
-    /// the pattern or sizes do not say.
+    /// Returns the number, within pass `pass`, of this job's I/O that covers the byte at `offset` of the target; `None` if no I/O does, or it cannot
+    /// be computed for this pattern or these sizes.
     #[inline]
     pub(crate) fn index_of(&self, pass: u32, offset: u64) -> Option<u64> {
         let share = self.share()?;

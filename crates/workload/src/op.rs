@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The operation of an I/O, by name. The name stands for its figures everywhere, whatever pattern was set.
+/// The operation of an I/O, by name. Its figures have this name everywhere, whatever pattern is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OpName {
@@ -22,7 +22,7 @@ pub enum OpName {
     Writezeroes,
     /// Has the target zero blocks itself, at random unless a pattern is set.
     Randwritezeroes,
-    /// Makes what was written durable; has neither place nor size.
+    /// Makes written data durable; has neither place nor size.
     Flush,
 }
 
@@ -37,7 +37,7 @@ pub enum OpKind {
     Discard,
     /// Zeroes a range without moving bytes.
     WriteZeroes,
-    /// Makes what was written durable.
+    /// Makes written data durable.
     Flush,
 }
 
@@ -55,7 +55,7 @@ impl OpName {
         Self::Flush,
     ];
 
-    /// Returns what it asks of the target.
+    /// Returns the request that it makes of the target.
     pub const fn kind(self) -> OpKind {
         match self {
             Self::Read | Self::Randread => OpKind::Read,

@@ -9,14 +9,14 @@ use units::{Percent, QuantityError};
 
 use crate::OpName;
 
-/// Operations and their shares in percent, in the order they were written.
+/// Operations and their shares in percent, in the order in which they were written.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Ops(Vec<(OpName, Percent)>);
 
 const EXAMPLE: &str = "operations with shares that sum to 100, as in randwrite=70,randread=30";
 
 impl Ops {
-    /// One operation only.
+    /// A mix of one operation only.
     pub fn only(op: OpName) -> Self {
         Self(vec![(op, Percent(100.0))])
     }
@@ -36,12 +36,12 @@ impl Ops {
         self.0.is_empty()
     }
 
-    /// Puts the operations in one order: a mix that is written in another one asks for the same.
+    /// Sorts the operations, since their order in a mix makes no difference.
     pub(crate) fn sort(&mut self) {
         self.0.sort_by_key(|&(op, _)| op);
     }
 
-    /// Adds an operation; `false` when it is there already.
+    /// Adds an operation; returns false if it is there already.
     fn push(&mut self, op: OpName, share: Percent) -> bool {
         let new = !self.names().any(|other| other == op);
         self.0.push((op, share));
@@ -52,8 +52,8 @@ impl Ops {
 impl std::str::FromStr for Ops {
     type Err = QuantityError;
 
-    /// Reads `randwrite=70,randread=30`; one name alone has all. That shares sum to 100 is checked by
-    /// [`crate::LoadSpec::validate`], which can say more about it.
+    /// Reads `randwrite=70,randread=30`; a single name has all I/Os. Whether the shares sum to 100 is checked by [`crate::LoadSpec::validate`], which
+    /// can give a better message.
     fn from_str(text: &str) -> Result<Self, QuantityError> {
         let error = || QuantityError { text: text.to_owned(), what: "mix", example: EXAMPLE };
         if !text.contains('=') {

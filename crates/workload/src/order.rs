@@ -1,4 +1,4 @@
-//! The places of one job's I/Os, in batches that can be found by their number.
+//! The places of one job's I/Os, in batches that can be computed from their number.
 
 use units::{Permutation, Seed};
 
@@ -11,17 +11,17 @@ use crate::{BATCH, Hot, Pattern, divided, seeds};
 pub(crate) enum Order {
     /// In order.
     Walked { walk: Walk, share: u64 },
-    /// Each place once in a pass, in random order; the order of a pass is the same for all jobs.
+    /// Each place once per pass, in random order; the order within a pass is the same for all jobs.
     Permuted { permutation: Permutation, pass: u64, seed: Seed, job: u64, jobs: u64, share: u64 },
-    /// Drawn by a law; hot places are scattered by a permutation.
+    /// Drawn from a distribution; hot places are scattered by a permutation.
     Drawn { distribution: Distribution, scattered: Option<Permutation>, seed: Seed },
     /// One place.
     Single { place: u64 },
 }
 
 impl Order {
-    /// The order over `places` places for job `job` of `jobs`, and the I/Os of this job in a pass if there are passes.
-    /// Jobs that divide a pass have the seed `common`; each draws from `own`.
+    /// The order over `places` places for job `job` of `jobs`, and the number of this job's I/Os in a pass if there are passes. Jobs that divide a
+    /// pass use the seed `common`; jobs that draw use their seed `own`.
     pub(crate) fn new(
         pattern: &Pattern,
         (places, align): (u64, u64),
@@ -59,7 +59,7 @@ impl Order {
         }
     }
 
-    /// The places of I/Os number `number * BATCH` and on.
+    /// The places of the I/Os from number `number * BATCH` on.
     pub(crate) fn batch(&mut self, number: u64, out: &mut [u64; BATCH]) {
         let first = number * BATCH as u64;
         match self {
@@ -97,7 +97,7 @@ impl Order {
         }
     }
 
-    /// The permutation of a pass, made when it is asked for.
+    /// The permutation of a pass, computed when it is needed.
     fn permutation(&mut self, wanted: u64) -> Permutation {
         match self {
             Self::Permuted { permutation, pass, seed, .. } => {
@@ -111,17 +111,17 @@ impl Order {
         }
     }
 
-    /// Tells whether each pass goes through all places from the first on.
+    /// Tells whether each pass goes through all places in order, from the first one on.
     pub(crate) fn is_row(&self) -> bool {
         matches!(self, Self::Walked { walk: Walk::Strided { stride: 1, first: 0, .. }, .. })
     }
 
-    /// Tells whether each pass goes through neighbours in their order, from the same place on.
+    /// Tells whether each pass goes through neighbouring places in order, always from the same place on.
     pub(crate) fn is_straight(&self) -> bool {
         matches!(self, Self::Walked { walk: Walk::Strided { stride: 1, .. }, .. })
     }
 
-    /// Returns which I/O of this job goes to `place` in pass number `wanted`; `None` when none does or there are no passes.
+    /// Returns the number of this job's I/O that goes to `place` in pass number `wanted`; `None` if there is none or there are no passes.
     #[inline]
     pub(crate) fn index_of(&self, wanted: u64, place: u64, share: u64) -> Option<u64> {
         match self {

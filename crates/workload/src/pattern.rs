@@ -1,4 +1,4 @@
-//! Patterns: the order of places that I/Os go to, as asked for.
+//! Access patterns: the order of the places that I/Os go to, as specified.
 
 use std::fmt;
 
@@ -8,24 +8,24 @@ use crate::Hot;
 use crate::text;
 use crate::zones::Zones;
 
-/// The order in which blocks of the range are visited, or the law they are drawn by.
+/// The order in which blocks of the range are visited, or the distribution from which they are drawn.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Pattern {
     /// One after the other.
     Sequential,
-    /// One after the other over all jobs: each takes `chunk` blocks in its turn. Alone it is sequential.
+    /// One after the other over all jobs: each takes `chunk` blocks in turn. With a single job it is sequential.
     Interleaved {
-        /// Blocks that a job takes in its turn.
+        /// Number of blocks that a job takes in its turn.
         chunk: u64,
     },
     /// Every `blocks`-th block.
     Strided {
-        /// From one visited block to the next.
+        /// Distance from one visited block to the next.
         blocks: u64,
-        /// Each pass begins one block later than the one before, so that all are visited in `blocks` passes.
+        /// Tells whether each pass begins one block later than the one before, so that all blocks are visited in `blocks` passes.
         shift: bool,
     },
-    /// Every block as likely, again and again.
+    /// Every block equally likely, again and again.
     Uniform,
     /// Every block once in a pass, in random order.
     Permutation,
@@ -34,7 +34,7 @@ pub enum Pattern {
         /// The exponent, above 0.
         theta: f64,
     },
-    /// A share 1 - h of the I/Os goes to the share h of the blocks, and so again within both (self-similar).
+    /// A share 1 - h of the I/Os goes to the share h of the blocks, and likewise within each of the two parts (self-similar).
     Pareto {
         /// The share of blocks, above 0 and below 0.5.
         h: f64,
@@ -59,7 +59,7 @@ const EXAMPLE: &str = "sequential, interleaved[:CHUNK], strided:N[:shift], rando
 pareto:H, normal:SIGMA%[@CENTRE%], zones:SHARE%/SIZE,... or single[:BLOCK]";
 
 impl Pattern {
-    /// Tells whether there is a last block of a pass.
+    /// Tells whether the pattern has passes, each of which ends with a last block.
     pub const fn has_passes(&self) -> bool {
         matches!(
             self,
@@ -67,12 +67,12 @@ impl Pattern {
         )
     }
 
-    /// Tells whether it draws blocks at random, each without regard to the ones before.
+    /// Tells whether it draws blocks at random, each independently of the ones before.
     pub const fn is_drawn(&self) -> bool {
         !self.has_passes() && !matches!(self, Self::Single { .. })
     }
 
-    /// Returns where its hot blocks are unless said; `None` when no block is hotter than another.
+    /// Returns where its hot blocks are by default; `None` if no block is hotter than another.
     pub const fn own_hot(&self) -> Option<Hot> {
         match self {
             Self::Zipf { .. } | Self::Pareto { .. } => Some(Hot::Scattered),
@@ -82,7 +82,7 @@ impl Pattern {
     }
 }
 
-/// Reads what follows the colon; `None` when it is no such pattern.
+/// Reads a pattern from its name and the text after the colon; `None` if there is no such pattern.
 fn read(name: &str, rest: Option<&str>) -> Option<Pattern> {
     let whole = |text: &str| text.trim().parse::<u64>().ok();
     Some(match (name, rest) {
@@ -188,7 +188,7 @@ mod tests {
             let json = serde_json::to_string(&pattern).unwrap();
             assert_eq!(serde_json::from_str::<Pattern>(&json).unwrap(), pattern);
         }
-        // As results of before have it.
+        // Forms that are found in older results.
         assert_eq!("uniform".parse(), Ok(Pattern::Uniform));
         assert_eq!("normal:5".parse(), "normal:5%@50%".parse::<Pattern>());
     }

@@ -6,12 +6,12 @@ use units::{Nanos, QuantityError};
 
 use crate::text;
 
-/// A pause of a job after each so many I/Os.
+/// A pause of a job after every n-th I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Think {
     /// Its length.
     pub time: Nanos,
-    /// After how many I/Os of a job.
+    /// Number of I/Os of a job between pauses.
     pub every: u32,
 }
 
@@ -63,17 +63,17 @@ impl SyncMethod {
     ];
 }
 
-/// The means by which a job makes its changes to the target durable, and the number of operations after which it does so.
+/// The means by which a job makes its changes to the target durable, and the number of changes after which it does so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SyncPolicy {
-    /// By which means.
+    /// The means.
     pub how: SyncMethod,
-    /// After how many writes (discards and zeroed ranges count too) of a job; 1 with `dsync`.
+    /// Number of writes of a job (discards and zeroed ranges count too) after which it happens; 1 with `dsync`.
     pub every: u32,
 }
 
 impl SyncPolicy {
-    /// Tells whether a flush of its own follows writes: it counts under the name `flush`.
+    /// Tells whether separate flushes follow the writes; they count under the name `flush`.
     pub fn adds_flushes(self) -> bool {
         matches!(self.how, SyncMethod::Fsync | SyncMethod::Fdatasync)
     }

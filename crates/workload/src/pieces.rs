@@ -6,15 +6,15 @@ use crate::block_size::divisor;
 use crate::sizes::Sizes;
 use crate::{BlockSize, divided, seeds};
 
-/// The order of sizes comes again after so many pieces or more.
+/// Least number of pieces after which the order of sizes repeats.
 const ROW: u64 = 1024;
 
 /// One I/O of a pass.
 #[derive(Debug, Clone, Copy)]
 struct Piece {
-    /// Its first byte.
+    /// Its start, bytes.
     start: u64,
-    /// Bytes of the pieces ahead of it.
+    /// Bytes of all pieces before it.
     before: u64,
     length: u32,
 }
@@ -23,9 +23,9 @@ struct Piece {
 #[derive(Debug, Clone, Default)]
 struct Row {
     pieces: Box<[Piece]>,
-    /// From its first byte to the first byte behind it.
+    /// Distance from the start of the first piece to the start of whatever follows the last, bytes.
     span: u64,
-    /// Bytes of all pieces.
+    /// Bytes of all its pieces.
     bytes: u64,
 }
 
@@ -43,40 +43,41 @@ impl Row {
     }
 }
 
-/// Returns what a piece takes of the range: the next one starts at a multiple of `align` again.
+/// Returns the space that a piece takes in the range: the next piece starts at the next multiple of `align`.
 fn span(length: u32, align: u64) -> u64 {
     u64::from(length).div_ceil(align) * align
 }
 
-/// The pieces of a range: whole decks of sizes, as many as fit, and pieces of one more, the last one cut to what is left.
-/// How many there are and how long they are follows from sizes and range alone, where they lie from the seed too.
+/// The pieces of a range: as many whole decks of sizes as fit, then pieces of one more deck, the last one cut to the remaining space. Their number
+/// and lengths depend only on sizes and range; their positions depend on the seed too.
 #[derive(Debug, Clone)]
 pub(crate) struct Pieces {
-    /// Whole decks in random order; comes again and again.
+    /// Whole decks in random order; this row is repeated.
     row: Row,
-    /// Pieces in whole decks.
+    /// Number of pieces in whole decks.
     whole: u64,
-    /// Behind the whole decks.
+    /// The pieces behind the whole decks.
     rest: Row,
-    /// The start of the rest.
+    /// The position of these remaining pieces.
     rest_at: Piece,
 }
 
 impl Pieces {
-    /// Returns what pieces of `sizes` are made of on a range: a multiple of this, bytes. Never more than the smallest of them takes.
+    /// Returns the unit of space for pieces of `sizes`: the used part of a range is a multiple of it, bytes. It is never larger than the space of the
+    /// smallest piece.
     pub(crate) fn unit(sizes: &BlockSize, align: u64) -> u64 {
         Self::units(&Sizes::new(sizes, align, Seed(0)), align).0
     }
 
-    /// Returns two units, in bytes: the used part of the range is a multiple of the first, the length of a cut piece one of the second.
+    /// Returns two units, in bytes: the used part of the range is a multiple of the first, the length of a cut piece a multiple of the second.
     fn units(sizes: &Sizes, align: u64) -> (u64, u64) {
         let common = sizes.each().fold(0, |common, size| divisor(common, size.into())).max(1);
         (if common.is_multiple_of(align) { common } else { align }, common)
     }
 
-    /// Divides `bytes` bytes.
+    /// Divides a range of `bytes` bytes into pieces.
     pub(crate) fn new(asked: &BlockSize, align: u64, bytes: u64, seed: Seed) -> Self {
-        // Amounts are told before there is a seed.
+        // A fixed seed, since amounts must be known before there is a seed.
         let mut sizes = Sizes::new(asked, align, Seed(0));
         let (unit, common) = Self::units(&sizes, align);
         let bytes = bytes / unit * unit;
@@ -107,17 +108,17 @@ impl Pieces {
         Self { row, whole: decks * deck_len, rest: Row::of(rest.into_iter(), align), rest_at }
     }
 
-    /// Returns how many there are.
+    /// Returns the number of pieces.
     pub(crate) fn count(&self) -> u64 {
         self.whole + self.rest.pieces.len() as u64
     }
 
-    /// Bytes of all.
+    /// Bytes of all pieces.
     pub(crate) fn bytes(&self) -> u64 {
         self.rest_at.before + self.rest.bytes
     }
 
-    /// Returns where piece number `place` starts, counted from the start of the range, and how long it is.
+    /// Returns start (counted from the start of the range) and length of piece number `place`.
     #[inline]
     pub(crate) fn at(&self, place: u64) -> (u64, u32) {
         if let Some(place) = place.checked_sub(self.whole) {
@@ -132,7 +133,7 @@ impl Pieces {
         (rows * self.row.span + piece.start, piece.length)
     }
 
-    /// Bytes of the pieces ahead of number `place`; of all, where that is their number.
+    /// Bytes of the pieces before number `place`; if `place` is the number of all pieces, their total.
     pub(crate) fn before(&self, place: u64) -> u64 {
         if let Some(place) = place.checked_sub(self.whole) {
             let piece = self.rest.pieces.get(place as usize);
@@ -176,7 +177,7 @@ mod tests {
     #[test]
     fn each_size_has_its_share_and_one_piece_at_most_is_cut() {
         let sizes: BlockSize = "4k=50,64k=50".parse().unwrap();
-        // 14 times both, and 16 KiB that hold no 64.
+        // 14 times both sizes, and a rest of 16 KiB, which cannot hold a piece of 64 KiB.
         let pieces = Pieces::new(&sizes, 4096, 242 * 4096, Seed(7));
         let lengths: Vec<u32> = (0..pieces.count()).map(|place| pieces.at(place).1).collect();
         let of = |length| lengths.iter().filter(|&&other| other == length).count();

@@ -1,4 +1,4 @@
-//! A place on a target, or a part of it.
+//! An offset or a size, in bytes or as a share of a target.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use units::{Bytes, Percent, QuantityError};
 
 use crate::text;
 
-/// So many bytes, or a share of the target.
+/// A number of bytes, or a share of the target.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Portion {
     /// Bytes.
@@ -16,7 +16,7 @@ pub enum Portion {
 }
 
 impl Portion {
-    /// Returns how many bytes that are of a target of `target` bytes: of a share, whole multiples of `unit`.
+    /// Returns the number of bytes for a target of `target` bytes; a share is rounded down to a multiple of `unit`.
     pub fn bytes_of(self, target: u64, unit: u64) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes.0,
@@ -35,7 +35,7 @@ impl Portion {
         }
     }
 
-    /// Tells whether it is nothing of any target.
+    /// Tells whether it is zero for every target.
     pub(crate) fn is_zero(self) -> bool {
         match self {
             Self::Bytes(bytes) => bytes.0 == 0,
@@ -68,7 +68,7 @@ impl std::str::FromStr for Portion {
 }
 
 impl fmt::Display for Portion {
-    /// As it is read.
+    /// Writes it in the form in which it is read.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Self::Bytes(bytes) => f.write_str(&text::size(*bytes)),
@@ -78,7 +78,7 @@ impl fmt::Display for Portion {
 }
 
 impl serde::Serialize for Portion {
-    /// Bytes as a number, as they have always been; a share as text.
+    /// Writes bytes as a number, as older files do, and a share as text.
     fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Bytes(bytes) => bytes.serialize(out),

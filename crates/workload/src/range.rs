@@ -7,19 +7,19 @@ use crate::Share;
 /// A range of the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Range {
-    /// Its first byte.
+    /// Its start, bytes.
     pub start: u64,
-    /// Its length, bytes; a rest that holds no whole block is not used.
+    /// Its length, bytes; a rest at the end that holds no whole block is not used.
     pub bytes: u64,
 }
 
 impl Range {
-    /// Returns where it ends, bytes.
+    /// Returns its end, bytes.
     pub fn end(&self) -> u64 {
         self.start + self.bytes
     }
 
-    /// The part of job `job` of `jobs`, of whole multiples of `unit`; the whole range unless jobs have parts.
+    /// The part of job `job` of `jobs`, a multiple of `unit`; the whole range unless jobs have parts of their own.
     pub(crate) fn part(&self, share: Share, (job, jobs): (u64, u64), unit: u64) -> Self {
         if share != Share::Parts {
             return *self;

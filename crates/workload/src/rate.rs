@@ -28,7 +28,7 @@ const EXAMPLE: &str =
     "I/Os per second (5000/s), or bytes per second with their unit (100M/s, 64KiB/s)";
 
 impl Rate {
-    /// Tells whether nothing would ever come.
+    /// Tells whether no I/O would ever start at this rate.
     pub fn is_zero(self) -> bool {
         matches!(self, Self::Ios(0) | Self::Bytes(Bytes(0)))
     }
@@ -58,7 +58,7 @@ impl std::str::FromStr for Rate {
 }
 
 impl fmt::Display for Rate {
-    /// As it is read: `5000/s`, `100M/s`, `64KiB/s`.
+    /// Writes it in the form in which it is read: `5000/s`, `100M/s`, `64KiB/s`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match *self {
             Self::Ios(n) if n.is_multiple_of(1000) => write!(f, "{}/s", n / 1000),
@@ -68,7 +68,7 @@ impl fmt::Display for Rate {
             }
             Self::Bytes(bytes) => {
                 let size = text::size(bytes);
-                // What a bare number or a bare k stands for is not bytes.
+                // A bare number or a bare `k` would not be read as bytes.
                 match size.strip_suffix('k') {
                     Some(kibibytes) => write!(f, "{kibibytes}KiB/s"),
                     None if size.ends_with(['M', 'G', 'T']) => write!(f, "{size}/s"),

@@ -1,8 +1,8 @@
-//! Seeds by number, so that pass, deck or batch n is made without making those before it.
+//! Seeds by number, so that pass, deck or batch n can be made without those before it.
 
 use units::Seed;
 
-/// The seed of part number `number`: equal for equal parents and numbers, unrelated otherwise.
+/// The seed of part number `number`: the same for the same parent and number, unrelated otherwise.
 #[inline]
 pub fn nth(seed: Seed, number: u64) -> Seed {
     let spread = number.wrapping_mul(0xd6e8_feb8_6659_fd93);

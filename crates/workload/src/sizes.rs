@@ -1,4 +1,4 @@
-//! The sizes of one offset stream's I/Os, one after the other.
+//! The sequence of sizes of one offset stream's I/Os.
 
 use units::Seed;
 
@@ -33,7 +33,7 @@ impl Sizes {
         }
     }
 
-    /// I/Os after which every size has come as often as its share asks.
+    /// Number of I/Os after which every size has come as often as its share asks.
     pub(crate) fn deck_len(&self) -> u64 {
         match self {
             Self::Fixed(_) => 1,
@@ -50,7 +50,7 @@ impl Sizes {
         }
     }
 
-    /// Every size there is.
+    /// All sizes that occur.
     pub(crate) fn each(&self) -> impl Iterator<Item = u32> + '_ {
         match self {
             Self::Fixed(size) => std::slice::from_ref(size).iter().copied(),

@@ -1,4 +1,4 @@
-//! The load that is asked for.
+//! The specification of a load.
 
 use content::{ContentSpec, Durable};
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use crate::{
     Portion, Rate, Share, Steady, SyncPolicy, Think, Verify,
 };
 
-/// A load as asked for; keys are those of a load stage in an experiment.
+/// A load as specified; the keys are those of a load stage in an experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LoadSpec {
@@ -21,14 +21,13 @@ pub struct LoadSpec {
     /// Options of single operations that replace those of the load.
     #[serde(skip_serializing_if = "PerOperation::is_empty")]
     pub each: PerOperation,
-    /// Pattern of all operations; without it, each has its own (random or one after the other).
+    /// Pattern of all operations; without it, each operation has its own (random, or one after the other).
     pub pattern: Option<Pattern>,
-    /// Places of the blocks that the pattern visits often; without it, the pattern's own choice.
+    /// Places of the blocks that the pattern visits often; without it, the pattern's default.
     pub hot: Option<Hot>,
     /// Size of one I/O.
     pub block_size: BlockSize,
-    /// I/Os start at multiples of this, counted from the start of the range; without it, of what all sizes are
-    /// multiples of.
+    /// I/Os start at multiples of this, counted from the start of the range; without it, at multiples of the greatest common divisor of the sizes.
     pub align: Option<Bytes>,
     /// The way in which jobs divide the work.
     pub share: Share,
@@ -38,21 +37,21 @@ pub struct LoadSpec {
     pub depth: u32,
     /// The unit that depth counts.
     pub depth_unit: DepthUnit,
-    /// I/Os that are submitted together: so many have to be free before the next are submitted.
+    /// Smallest number of I/Os that are submitted together: the next ones are submitted only when so many are free.
     pub batch: u32,
     /// A pause of each job between I/Os.
     pub think: Option<Think>,
-    /// Open loop: I/Os are meant to start at this rate, over all jobs, whatever the target does.
+    /// Rate of an open loop: I/Os are meant to start at this rate, over all jobs, whatever the target does.
     pub rate: Option<Rate>,
-    /// When they are meant to start.
+    /// The kind of arrivals of an open loop.
     pub arrival: Arrival,
-    /// Closed loop: not more than this, over all jobs.
+    /// Cap on a closed loop, over all jobs.
     pub limit: Option<Limit>,
     /// Time at the start that is left out of all figures.
     pub ramp: Option<Nanos>,
-    /// First byte of the used range; the start of the target when missing.
+    /// Start of the used range; the start of the target if missing.
     pub offset: Option<Portion>,
-    /// Length of the used range; to the end of the target when missing.
+    /// Length of the used range; up to the end of the target if missing.
     pub size: Option<Portion>,
     /// Stop after this time.
     pub duration: Option<Nanos>,
@@ -70,24 +69,24 @@ pub struct LoadSpec {
     pub sync: Option<SyncPolicy>,
     /// The interface of the kernel that drives the target.
     pub backend: Backend,
-    /// The CPUs that workers run on; without it, where the kernel lets them.
+    /// The CPUs that workers run on; without it, the kernel's choice.
     pub cpus: Option<Cpus>,
-    /// When what was written is checked.
+    /// The time at which written data is checked.
     pub verify: Verify,
-    /// The content of what is written.
+    /// The content of the written data.
     pub content: ContentSpec,
-    /// Past the page cache (O_DIRECT).
+    /// Tells whether the page cache is bypassed (O_DIRECT).
     pub direct: bool,
     /// Length of an interval row.
     pub interval: Nanos,
-    /// Figures of each job are kept beside those of all.
+    /// Tells whether figures of each job are kept in addition to those of all jobs.
     pub per_job: bool,
-    /// A log of every I/O is kept.
+    /// Tells whether a log of every I/O is kept.
     pub io_log: bool,
-    /// With a stride: visit the last block of the range too.
+    /// Tells whether, with a stride, the last block of the range is visited too.
     pub last_block: bool,
-    /// Not a key that people write: where the hot places of a skewed pattern come from; the load's seed when not given. Two loads with the same one have the same
-    /// hot places, whatever they write.
+    /// The seed of the hot places of a skewed pattern; the load's seed if missing. Two loads with the same one have the same hot places, whatever
+    /// they write. Not a key that users write.
     #[serde(skip)]
     pub hot_seed: Option<units::Seed>,
 }
@@ -147,7 +146,7 @@ impl LoadSpec {
         self.ops.names().any(OpName::changes)
     }
 
-    /// Tells whether anything that is read is to be checked.
+    /// Tells whether any data is checked.
     pub fn is_verified(&self) -> bool {
         self.verify != Verify::Off
     }
@@ -157,8 +156,7 @@ impl LoadSpec {
         self.ops.names().any(OpName::is_write)
     }
 
-    /// Blocks of 4 KiB that it is going to write, all jobs together; `None` where that depends on the target or on time, or
-    /// where it does not only write.
+    /// Number of 4 KiB blocks that it will write, over all jobs; `None` where that depends on the target or on time, or where it does not only write.
     pub fn written_blocks(&self) -> Option<u64> {
         if !self.ops.names().all(OpName::is_write)
             || self.duration.is_some()
@@ -175,8 +173,8 @@ impl LoadSpec {
         Some(bytes.into_iter().flatten().min()? / 4096)
     }
 
-    /// Returns where its range of a target of `target` bytes begins, and how long it is to be, if that is said. Shares of the target are rounded
-    /// down to what the I/Os are multiples of, and to 4 KiB.
+    /// Returns the start of its range on a target of `target` bytes, and its length if the load gives one. Shares of the target are rounded down to a
+    /// multiple of 4 KiB and of the alignment of the I/Os.
     pub fn range_in(&self, target: u64) -> (u64, Option<u64>) {
         let placed = self.placed().map(|op| self.align_of(op));
         let unit = placed.fold(4096, |all, one| all / divisor(all, one) * one);
@@ -186,7 +184,7 @@ impl LoadSpec {
         )
     }
 
-    /// Returns the same load on a target of `target` bytes, its range in bytes.
+    /// Returns the same load for a target of `target` bytes, with its range in bytes.
     #[must_use]
     pub fn in_bytes(mut self, target: u64) -> Self {
         let (offset, size) = self.range_in(target);
@@ -195,7 +193,7 @@ impl LoadSpec {
         self
     }
 
-    /// Returns how it makes writes durable, as far as content is concerned.
+    /// Returns how it makes writes durable, in the terms of the content.
     pub fn durable(&self) -> Option<Durable> {
         let sync = self.sync?;
         let every = u64::from(sync.every);
@@ -221,7 +219,7 @@ impl LoadSpec {
         placed.map(|op| self.block_size_of(op).largest()).max().unwrap_or_default()
     }
 
-    /// I/Os in flight per worker: `depth`, or how many of the largest fit into that many units of 4 KiB, at least one.
+    /// I/Os in flight per worker: `depth`, or the number of the largest I/Os that fit into that many units of 4 KiB, at least one.
     pub fn depth_ios(&self) -> u32 {
         match self.depth_unit {
             DepthUnit::Ios => self.depth,
@@ -232,7 +230,7 @@ impl LoadSpec {
         }
     }
 
-    /// Tells whether how it is driven is left to the engine.
+    /// Tells whether the choice of the driver is left to the engine.
     pub fn is_auto(&self) -> bool {
         self.backend == Backend::Auto
     }
@@ -255,7 +253,7 @@ impl LoadSpec {
         pattern.or(self.pattern.as_ref()).cloned().unwrap_or(unless)
     }
 
-    /// Returns what the starts of an operation's I/Os are multiples of, counted from the start of the range, bytes.
+    /// Returns the alignment of the starts of an operation's I/Os, counted from the start of the range, bytes.
     pub fn align_of(&self, op: OpName) -> u64 {
         self.align.map_or_else(|| self.block_size_of(op).common(), |align| align.0.max(1))
     }
@@ -270,8 +268,8 @@ impl LoadSpec {
         self.ops.names().filter(|op| op.has_place())
     }
 
-    /// The first operation of the mix that goes over the range in one order with `op`: those with the same pattern, and
-    /// nothing of their own.
+    /// The first operation of the mix that shares one walk over the range with `op`: that is, the first with the same pattern, where neither has
+    /// options of its own.
     pub(crate) fn head_of(&self, op: OpName) -> OpName {
         let pattern = self.pattern_of(op);
         let same = |other: &OpName| {
@@ -283,7 +281,7 @@ impl LoadSpec {
         self.placed().find(same).unwrap_or(op)
     }
 
-    /// I/Os of one job after which the shares of operations and of block sizes are exact, and again after as many.
+    /// Number of I/Os of one job after which the shares of operations and block sizes are exact, and again after each further such number.
     pub fn deck_len(&self) -> u64 {
         let steps = |share: f64| deck::steps(share).unwrap_or_default();
         let common =

@@ -1,4 +1,4 @@
-//! When a load counts as settled: the rule, not its evaluation.
+//! The rule for when a load counts as settled, without its evaluation.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use units::{Nanos, QuantityError};
 use crate::text::{self, choice};
 
 choice! {
-    /// The figure of an interval that has to settle.
+    /// The figure of each interval that has to settle.
     SteadyMetric is a "steady-state metric", Iops unless said:
     /// I/Os per second.
     Iops = "iops",

@@ -1,4 +1,4 @@
-//! Checks that a load fits a target: alignment, its range, a place for every job.
+//! Checks that a load fits a target: its alignment, its range, and a place for every job.
 
 use units::Bytes;
 
@@ -51,7 +51,7 @@ impl LoadSpec {
         Ok(range)
     }
 
-    /// Bytes at the end of a range that no I/O reaches, because its size is no multiple of what they are placed by. None where the load does
+    /// Number of bytes at the end of a range that no I/O reaches, because its size is no multiple of the distance of places. 0 where the load does
     /// not go over its range.
     pub fn unreached_tail(&self, range: &Range) -> Bytes {
         let roams = |op: &OpName| !matches!(self.pattern_of(*op), Pattern::Single { .. });
@@ -59,7 +59,7 @@ impl LoadSpec {
         Bytes(reached.map_or(0, |end| (range.start + range.bytes).saturating_sub(end)))
     }
 
-    /// Returns the end of an operation's last I/O that lies at the very end of a range.
+    /// Returns the end of an operation's last possible I/O in a range.
     fn reach(&self, op: OpName, range: &Range) -> Option<u64> {
         let jobs = u64::from(self.jobs.max(1));
         let grid = Grid::of(self, op, range, (jobs - 1, jobs))?;
@@ -72,7 +72,7 @@ impl LoadSpec {
         self.block_size_of(op).sizes().map(end).max()
     }
 
-    /// Tells whether every job finds a place for its I/Os.
+    /// Checks that every job finds a place for its I/Os.
     fn check_places(&self, range: &Range) -> Result<(), WorkloadError> {
         for op in self.placed() {
             let jobs = u64::from(self.jobs.max(1));

@@ -1,4 +1,4 @@
-//! Options as text: the same in flags, TOML and JSON, and printed back as they are read.
+//! Options as text: the same in flags, TOML and JSON, and written in the form in which they are read.
 
 use units::{Bytes, Nanos};
 
@@ -15,7 +15,7 @@ macro_rules! choice {
         }
 
         impl $name {
-            /// All there are.
+            /// All values.
             pub const ALL: &[Self] = &[$(Self::$variant),+];
 
             /// The word for it in files, flags and results.
@@ -82,7 +82,7 @@ pub(crate) fn number(text: &str) -> Option<f64> {
     text.parse().ok().filter(|n: &f64| n.is_finite())
 }
 
-/// A share in percent, above 100 too where that has a sense; the sign may be left out.
+/// A share in percent, which may exceed 100 where that makes sense; the sign may be left out.
 pub(crate) fn percent(text: &str) -> Option<f64> {
     number(text.trim().strip_suffix('%').unwrap_or(text))
 }

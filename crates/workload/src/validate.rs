@@ -7,27 +7,27 @@ use crate::{
     Arrival, BlockSize, DepthUnit, Limit, LoadSpec, OpName, Pattern, Portion, Rate, WorkloadError,
 };
 
-/// Most workers.
+/// Most jobs of a load.
 const MOST_JOBS: u32 = 1024;
 /// Most I/Os in flight per worker: what an io_uring can hold.
 const MOST_DEPTH: u32 = 32_768;
-/// Sectors of the block layer: no I/O is smaller.
+/// Bytes of a sector of the block layer, the smallest I/O.
 pub(crate) const SECTOR: u64 = 512;
 /// The largest I/O.
 const LARGEST: u64 = 64 * Bytes::MIB;
-/// Most I/Os per second that are paced; beyond it nanoseconds are too coarse.
+/// Highest rate in I/Os per second; beyond it nanoseconds are too coarse for the distances.
 const MOST_RATE: u64 = 100_000_000;
-/// The largest range and offset: half of what the kernel can count in an offset, so that they add up.
+/// Largest size and offset of a range: half of what the kernel can represent as an offset, so that their sum fits, too.
 const LARGEST_RANGE: Bytes = Bytes(1 << 62);
 /// The longest time.
 const LONGEST: Nanos = Nanos::from_secs(365 * 24 * 3600);
-/// The shortest and the longest interval: each is a row for every operation.
+/// The shortest and the longest interval; each interval gives a row for every operation.
 const INTERVALS: std::ops::RangeInclusive<Nanos> = Nanos(1_000_000)..=Nanos::from_secs(3600);
-/// Most jobs of which each has rows of its own.
+/// Most jobs for which rows per job are kept.
 const MOST_PER_JOB: u32 = 64;
-/// Most intervals that a steady-state window is judged by.
+/// Most intervals in a steady-state window.
 const MOST_INTERVALS: u64 = 1_000_000;
-/// Fewest intervals that a steady-state window is judged by.
+/// Fewest intervals in a steady-state window.
 const LEAST_INTERVALS: u64 = 5;
 
 fn senseless<T: std::fmt::Display>(
@@ -40,7 +40,7 @@ fn senseless<T: std::fmt::Display>(
 }
 
 impl LoadSpec {
-    /// Tells whether this load makes sense on some target. The first mistake, with its key and what to do.
+    /// Checks that this load makes sense on some target; fails with the first mistake, which names the key and the remedy.
     pub fn validate(&self) -> Result<(), WorkloadError> {
         self.validate_ops()?;
         self.validate_own()?;
@@ -57,7 +57,7 @@ impl LoadSpec {
         }
         self.validate_pace()?;
         self.validate_stops()?;
-        // Of a load that only reads, too: what makes no sense is told before anything is made.
+        // Also for a load that only reads: nonsense in `content` is reported before anything is made.
         self.content.validate()?;
         if self.has_content() {
             let written = self.placed().filter(|op| op.is_write());
@@ -158,12 +158,12 @@ impl LoadSpec {
         aligned("offset", offset, self.sector())
     }
 
-    /// Returns what sizes and places are multiples of on every target, bytes: sectors, unless all of it goes through the page cache.
+    /// Returns the unit of sizes and offsets on every target, bytes: a sector, unless everything goes through the page cache.
     fn sector(&self) -> u64 {
         if self.direct || self.placed().any(whole_blocks) { SECTOR } else { 1 }
     }
 
-    /// Times and ranges that nothing has.
+    /// Refuses times and ranges that are out of bounds.
     fn validate_reach(&self) -> Result<(), WorkloadError> {
         let times = [
             ("duration", self.duration),
@@ -214,8 +214,8 @@ impl LoadSpec {
             return Err(senseless(
                 "per_job",
                 self.per_job,
-                "figures of each job are kept of at most 64 jobs",
-                "use fewer jobs, or leave per_job out: how far the slowest job is behind is told anyway",
+                "figures per job are kept for at most 64 jobs",
+                "use fewer jobs, or leave per_job out: how far the slowest job is behind is reported anyway",
             ));
         }
         if let Some(rate) = self.rate {
@@ -229,7 +229,7 @@ impl LoadSpec {
                     key,
                     value,
                     "with rate the load is an open loop, which waits for nothing",
-                    "leave rate out, or this",
+                    "leave rate out, or leave out this key",
                 ));
             }
         } else if self.arrival == Arrival::Poisson {
@@ -268,7 +268,7 @@ impl LoadSpec {
                 |bytes| bytes.to_string(),
             );
             let help = "end it by duration or ios";
-            return Err(senseless(key, value, "flushes alone never come to that", help));
+            return Err(senseless(key, value, "flushes alone never reach that", help));
         }
         if self.passes.is_some()
             && let Some(pattern) =
@@ -300,7 +300,7 @@ impl LoadSpec {
         if self.duration.is_some_and(|all| steady.window.0 > all.0.saturating_sub(ramp.0)) {
             let why = "the load would end before one window is over";
             let help =
-                "make duration longer (what counts of it begins after ramp), or the window shorter";
+                "make duration longer (it counts from the end of ramp), or the window shorter";
             return Err(senseless("steady", steady, why, help));
         }
         Ok(())
@@ -398,8 +398,8 @@ fn validate_pattern(pattern: &Pattern) -> Result<(), WorkloadError> {
     }
 }
 
-/// Tells whether an operation's starts and lengths have to be multiples of the logical block even past no cache: the kernel
-/// gives back and zeroes whole blocks only.
+/// Tells whether an operation's starts and lengths have to be multiples of the logical block even without direct I/O: the kernel discards and zeroes
+/// only whole blocks.
 pub(crate) fn whole_blocks(op: OpName) -> bool {
     op.changes() && !op.is_write()
 }

@@ -1,17 +1,17 @@
-//! Patterns that go over the range in order: the place of each I/O of a job by its number.
+//! Patterns that go over the range in order: computes the place of each I/O of a job from its number.
 
 use crate::{Pattern, divided};
 
-/// A pass over the places 0..`places` for one job; its first jobs take one more where the pass cannot be divided evenly.
+/// A pass over the places 0..`places` for one job; the first jobs take one place more if the pass cannot be divided evenly.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Walk {
-    /// Every `stride`-th place, from `first` strides on; each pass begins `shift` places later.
+    /// Every `stride`-th place, starting after `first` strides; each pass begins `shift` places later than the one before.
     Strided { stride: u64, first: u64, last: u64, shift: u64 },
-    /// `chunk` places in turn with the other jobs.
+    /// `chunk` places at a time, in turn with the other jobs.
     Interleaved { chunk: u64, job: u64, jobs: u64 },
 }
 
-/// Places in one pass, all jobs together.
+/// Number of places in one pass, all jobs together.
 pub(crate) fn pass(pattern: &Pattern, places: u64, last_block: bool) -> u64 {
     match *pattern {
         Pattern::Strided { blocks: stride, shift } => {
@@ -30,7 +30,7 @@ pub(crate) fn portion(all: u64, (job, jobs): (u64, u64)) -> (u64, u64) {
 }
 
 impl Walk {
-    /// The walk of job `job` of `jobs`, and its I/Os in a pass.
+    /// The walk of job `job` of `jobs`, and the number of its I/Os in a pass.
     pub(crate) fn new(
         pattern: &Pattern,
         places: u64,
@@ -38,7 +38,7 @@ impl Walk {
         (job, jobs): (u64, u64),
     ) -> (Self, u64) {
         if let Pattern::Interleaved { chunk } = *pattern {
-            // Whole rounds, then what is left of the last one.
+            // Whole rounds, then the remainder in the last one.
             let chunk = chunk.min(places).max(1);
             let round = chunk * jobs;
             let rest = (places % round).saturating_sub(job * chunk).min(chunk);
@@ -56,7 +56,7 @@ impl Walk {
     #[inline]
     pub(crate) fn place(&self, pass: u64, at: u64) -> u64 {
         match *self {
-            // The last block is the one position beyond the strides.
+            // The last block is the only position beyond the strides.
             Self::Strided { stride, first, last, shift } => {
                 let begin = if shift == 0 { 0 } else { pass * shift % stride };
                 (first + at).saturating_mul(stride).saturating_add(begin).min(last)
@@ -68,7 +68,7 @@ impl Walk {
         }
     }
 
-    /// Returns which I/O of the job goes to `place` in pass number `pass`; `None` when none does.
+    /// Returns the number of the job's I/O that goes to `place` in pass number `pass`; `None` if there is none.
     #[inline]
     pub(crate) fn index_of(&self, pass: u64, place: u64, share: u64) -> Option<u64> {
         let at = match *self {

@@ -1,30 +1,30 @@
-//! Checks that something of a load can be measured in the time that counts of it: what ends after its ramp, and before its end.
+//! Checks that at least one I/O of a load can be measured: one that ends after the ramp and before the end of the load.
 
 use units::{Bytes, Nanos};
 
 use crate::exact_time::Cost;
 use crate::{Arrival, LoadSpec, OpName, Rate, WorkloadError};
 
-/// The shortest ramp of which it is said that what began with the load ended within it.
+/// Shortest ramp for which the I/Os that start with the load are assumed to end within it.
 const LONG_RAMP: Nanos = Nanos::from_secs(1);
-/// The most I/Os, and bytes of them, of which that is said.
+/// Most I/Os, and most bytes of them, for which that is assumed.
 const AT_ONCE: (u64, Bytes) = (64, Bytes(16 * Bytes::MIB));
 
 impl LoadSpec {
-    /// Refuses a pace at which only what begins with the load would be done before its duration is over: within the ramp, so that nothing counts.
+    /// Refuses a pace at which only the I/Os that start with the load would be done before its end: they end within the ramp, so that nothing would
+    /// count.
     pub(crate) fn validate_window(&self) -> Result<(), WorkloadError> {
         let (Some(ramp), Some(all)) = (self.ramp, self.duration) else { return Ok(()) };
         if ramp < LONG_RAMP {
             return Ok(());
         }
         let nothing = |key, value: String, help| {
-            let why =
-                "only what begins with the load would be done, and that is over within the ramp";
+            let why = "only the I/Os that start with the load would be done, and they end within the ramp";
             Err(WorkloadError::Senseless { key, value, why, help })
         };
         let is_short = self.largest_io() <= AT_ONCE.1;
         let due = |rate| !is_short || self.is_due_between(rate, (ramp, all));
-        let help = "make duration longer, or allow more, or leave ramp out";
+        let help = "make duration longer, or allow a higher rate, or leave ramp out";
         if let Some(rate) = self.rate.filter(|rate| self.arrival == Arrival::Fixed && !due(*rate)) {
             return nothing("rate", rate.to_string(), help);
         }
@@ -48,11 +48,11 @@ impl LoadSpec {
         }
     }
 
-    /// Tells whether an I/O of the load is due from `from` on and before `end`, counted from its start; true where that is not known.
+    /// Tells whether an I/O is due between `from` and `end`, counted from the start of the load; true where that is not known.
     fn is_due_between(&self, rate: Rate, (from, end): (Nanos, Nanos)) -> bool {
         let mut sizes = self.ops.names().map(|op: OpName| match op.has_place() {
             true => self.block_size_of(op).fixed(),
-            // It costs nothing in bytes.
+            // An operation without a place costs nothing in bytes.
             false => None,
         });
         let size = match rate {
@@ -64,7 +64,7 @@ impl LoadSpec {
         let Some(length) = size.and_then(|size| u32::try_from(size.0).ok()) else { return true };
         let cost = Cost::new(rate, 1);
         let (gap, parts) = (cost.parts(length), u128::from(cost.denominator));
-        // The first is due at the start, and each later one a gap after that before it.
+        // The first I/O is due at the start, and each later one a gap after the one before it.
         let first = (u128::from(from.0) * parts).div_ceil(gap.max(1)) * gap;
         first < u128::from(end.0) * parts
     }

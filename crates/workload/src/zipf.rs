@@ -1,10 +1,10 @@
 //! The zipf law over 1..=n for any exponent, without tables of n: rejection-inversion (W. Hörmann and G. Derflinger,
 //! "Rejection-inversion to generate variates from monotone discrete distributions", ACM TOMACS 6 (3), 1996).
 //!
-//! With h(x) = x^-theta and H its integral, a point is drawn uniformly between H(1.5) - 1 and H(n + 1/2) and taken back
-//! through H; it falls to the nearest rank k and is accepted where it lies in the last k^-theta of the interval of k. That
-//! makes each rank as likely as k^-theta exactly. Instead of H itself its power x^(1-theta) is drawn, which keeps the tail
-//! fine for exponents above 1; close to 1, where that power is nearly constant, H is.
+//! With h(x) = x^-theta and H its integral, a point is drawn uniformly between H(1.5) - 1 and H(n + 1/2) and mapped back through the inverse of H; it
+//! falls to the nearest rank k and is accepted where it lies in the last k^-theta of the interval of k. So each rank has a probability exactly
+//! proportional to k^-theta. Instead of H itself its power x^(1-theta) is drawn, which keeps the tail precise for exponents above 1; close to 1,
+//! where that power is nearly constant, H is drawn.
 
 use std::f64::consts::LOG2_E;
 
@@ -13,13 +13,13 @@ use units::SplitMix64;
 use crate::BATCH;
 use crate::math::{exp2, log1p_over, log2, nearest, open_unit};
 
-/// Ranks whose bound is kept; beyond it, one bound on the distance from the rank does for all.
+/// Number of ranks whose bound is stored; beyond them, one common bound on the distance from the rank is enough.
 const KEPT: u64 = 1024;
-/// Ranks from which on every point is accepted.
+/// Rank from which on every point is accepted.
 const SURE: u64 = 1 << 26;
 /// Exponents that are nearer to 1 than this are treated as 1.
 const NEAR_ONE: f64 = 1e-3;
-/// Points that are drawn to replace those that were rejected.
+/// Number of points drawn at a time to replace those that were rejected.
 const AGAIN: usize = 4;
 
 /// A zipf law.
@@ -29,12 +29,12 @@ pub struct Zipf {
     theta: f64,
     /// 1 - theta.
     q: f64,
-    /// Coordinates grow with the rank; they run from `top` (beyond the last rank) down by `span`.
+    /// Coordinates grow with the rank; they are drawn between `top` (beyond the last rank) and `top - span`.
     top: f64,
     span: f64,
-    /// The least coordinate that is accepted for ranks 1, 2, ..., and one that nothing reaches.
+    /// The smallest accepted coordinate for ranks 1, 2, ..., followed by one that no point reaches.
     least: Box<[f64]>,
-    /// A point that lies at most this far below its rank is accepted, whatever the rank, beyond the ranks that are kept.
+    /// Beyond the stored ranks, a point that lies at most this far below its rank is accepted, whatever the rank.
     close: f64,
 }
 
@@ -49,7 +49,7 @@ impl Zipf {
             top: 0.0,
             span: 0.0,
             least: Box::new([]),
-            // The interval of k is longer than k^-theta by about k^-theta * theta (theta + 1) / (24 k^2); four times that.
+            // The interval of k is longer than k^-theta by about k^-theta * theta (theta + 1) / (24 k^2); this allows for four times that.
             close: 0.5 - theta * (theta + 1.0) / (6.0 * (KEPT * KEPT) as f64),
         };
         distribution.top = distribution.coordinate(n as f64 + 0.5, 0.0);
@@ -76,12 +76,12 @@ impl Zipf {
         }
     }
 
-    /// The least coordinate at which rank `k` is accepted.
+    /// The smallest coordinate at which rank `k` is accepted.
     fn bound(&self, k: f64) -> f64 {
         self.coordinate(k + 0.5, k.powf(-self.theta))
     }
 
-    /// Points between the coordinates' ends, and where they lie among the ranks.
+    /// Draws points between the two ends of the coordinates; returns them, and where they lie among the ranks.
     #[inline]
     fn points<const N: usize>(&self, rng: &mut SplitMix64) -> ([f64; N], [f64; N]) {
         let mut at = [0.0; N];
@@ -109,7 +109,7 @@ impl Zipf {
         (at, x)
     }
 
-    /// Draws up to `N` ranks, counted from 0; gives how many of the array were accepted.
+    /// Draws up to `N` ranks, counted from 0; returns them and the number that were accepted.
     #[inline]
     fn round<const N: usize>(&self, rng: &mut SplitMix64) -> ([u64; N], usize) {
         let (at, x) = self.points::<N>(rng);
@@ -122,8 +122,8 @@ impl Zipf {
         let mut count = 0;
         for i in 0..N {
             let k = ranks[i];
-            // Ranks that are kept have no other bound (-1), the others one that nothing reaches: no branch to be
-            // guessed wrong, though which it is changes from point to point.
+            // For stored ranks the distance bound is disabled (-1), for the others the coordinate bound is one that no point reaches: this avoids a
+            // branch, which the processor would often mispredict.
             let least = self.least[k.min(KEPT + 1) as usize - 1];
             let close = if k <= KEPT { -1.0 } else { self.close };
             let mut accepted = (at[i] >= least) | (below[i] <= close);
@@ -136,7 +136,8 @@ impl Zipf {
         (ranks, count)
     }
 
-    /// Far out fewer than one point in 10^13 is to be rejected, and doubles are too coarse to tell which.
+    /// Decides for a point beyond the stored ranks. Far out, fewer than one point in 10^13 has to be rejected, and doubles are too coarse to tell
+    /// which.
     #[cold]
     fn decide(&self, k: u64, at: f64) -> bool {
         k > SURE || at >= self.bound(k as f64)

@@ -1,4 +1,4 @@
-//! Zones of the range and their shares of the I/Os, as asked for.
+//! Zones of the range and their shares of the I/Os, as specified.
 
 use std::fmt;
 
@@ -39,8 +39,7 @@ impl Zones {
         &self.0
     }
 
-    /// Sizes of the zones in a range of `bytes` bytes; `None` when they do not fill it exactly (percent may miss it by
-    /// rounding).
+    /// Sizes of the zones in a range of `bytes` bytes; `None` if they do not fill it exactly (apart from the rounding of percentages).
     pub(crate) fn sizes(&self, bytes: u64) -> Option<Vec<u64>> {
         let percent: f64 = self
             .0
@@ -68,7 +67,7 @@ impl Zones {
                 ZoneSize::Rest => left,
             })
             .collect();
-        // Shares are rounded each for itself; the largest zone takes the difference.
+        // Each share is rounded separately; the largest zone takes the difference.
         let sum: u64 = sizes.iter().sum();
         let largest = sizes.iter_mut().max()?;
         *largest = (*largest + bytes).checked_sub(sum)?;

@@ -1,16 +1,16 @@
-//! Chunks that are followed though the sample has left them out: a filter, so that most others need no look into a table.
+//! A filter for chunks that are followed although they are not in the sample, so that most other chunks need no table lookup.
 
 /// Bits of the filter for each chunk.
 const BITS: usize = 16;
 
-/// Hashes that may be among those it was made of: none of these is missed.
+/// A set of hashes that never misses one that is in it, but may also report others.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Kept {
     words: Vec<u64>,
 }
 
 impl Kept {
-    /// Creates one of these hashes.
+    /// Creates the filter for these hashes.
     pub(super) fn of(hashes: impl Iterator<Item = u64> + Clone) -> Self {
         let count = hashes.clone().count();
         if count == 0 {
@@ -24,7 +24,7 @@ impl Kept {
         kept
     }
 
-    /// The upper bits decide: the lowest ones decide on the sample.
+    /// Returns the place of a hash, by its upper bits: the lowest ones decide on the sample.
     fn place(&self, mixed: u64) -> (usize, u64) {
         ((mixed >> 32) as usize & (self.words.len() - 1), 1 << (mixed >> 26 & 63))
     }

@@ -1,4 +1,4 @@
-//! Files of blktrace: one of each processor, records one behind the other as the kernel wrote them (`linux/blktrace_api.h`).
+//! Files of blktrace: one for each processor, with records one after the other as the kernel wrote them (`linux/blktrace_api.h`).
 //!
 //! A record of version 7 has 48 bytes, one of version 8 (Linux 7.0) has 64; behind each come as many bytes as it says. The byte order is
 //! that of the machine that recorded. An I/O has several records: it is queued, issued, completed; one kind of them counts.
@@ -16,18 +16,18 @@ use crate::error::{Error, Result};
 /// The upper three bytes of the first word of a record; the lowest is the version.
 const MAGIC: u32 = 0x0065_6174;
 const RECORD: usize = 48;
-/// Bytes that a record of version 8 has more.
+/// Additional bytes of a record of version 8.
 const MORE: usize = 16;
 const SECTOR: u64 = 512;
 
-/// Events that count, the one that is taken first where there are several.
+/// Events that can stand for an I/O; of several in a trace, the first of this list counts.
 const EVENTS: [(&str, u64); 3] = [("queued", 1), ("issued", 7), ("completed", 8)];
 
-/// Categories, which stand above the event.
+/// The place of the categories in an action, above the event.
 const CATEGORY: u32 = 16;
 const FLUSH: u64 = 1 << 2;
 const WRITE: u64 = 1 << 1;
-/// Requests that are no reads or writes of a file system.
+/// Requests other than reads and writes of a file system.
 const COMMAND: u64 = 1 << 9;
 const NOTE: u64 = 1 << 10;
 const DISCARD: u64 = 1 << 13;
@@ -45,12 +45,12 @@ struct Event {
 }
 
 impl Event {
-    /// Returns the event that it is, as blktrace numbers them.
+    /// Returns blktrace's number of the event.
     fn act(&self) -> u64 {
         self.action & 0xff
     }
 
-    /// Returns the I/O that it is of; `None` where it is of none.
+    /// Returns the I/O that the event belongs to; `None` where it belongs to none.
     fn access(&self) -> Option<Access> {
         let category = self.action >> CATEGORY;
         let has = |bit: u64| category & bit != 0;
@@ -149,7 +149,7 @@ fn decode(bytes: &[u8; RECORD + MORE], big: bool, wide: bool) -> (Event, u64) {
         let add = |sum: u64, byte: &u8| sum << 8 | u64::from(*byte);
         if big { field.fold(0, add) } else { field.rev().fold(0, add) }
     };
-    // From the action on the two versions differ: the wide one has the process before it.
+    // The versions differ from the action on: in version 8 the process comes before it.
     let (action, device) = if wide { (number(32, 8), 40) } else { (number(28, 4), 36) };
     let event = Event {
         number: number(4, 4) as u32,
@@ -171,7 +171,7 @@ impl<R: BufRead> Iterator for Events<R> {
     }
 }
 
-/// Returns the files of a recording that have a number in the place of this one's, this one among them.
+/// Returns the files of the same recording, whose names differ only in the number of the processor, this one included.
 pub(super) fn beside(path: &Path) -> Vec<PathBuf> {
     const MARK: &str = ".blktrace.";
     let numbered = |path: &Path| {
@@ -188,7 +188,7 @@ pub(super) fn beside(path: &Path) -> Vec<PathBuf> {
     names.filter(|path| numbered(path).as_ref() == Some(&base)).filter(with_records).collect()
 }
 
-/// Tells whether a file is one: it begins with a record, or is empty and called as one.
+/// Tells whether a file is a blktrace file: it begins with a record, or is empty and has such a name.
 pub(super) fn is_one(start: &[u8], path: &Path) -> bool {
     let Some(word) = start.first_chunk() else {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -204,7 +204,7 @@ fn error(path: &Path, stop: Stop) -> Error {
     }
 }
 
-/// Looks through a file.
+/// Scans a file.
 pub(super) fn scan(path: &Path, count: &mut dyn FnMut()) -> Result<FileSummary> {
     let mut summary = FileSummary::new(path, FileKind::Blktrace);
     let mut events = Events::new(open(path)?);
@@ -217,7 +217,7 @@ pub(super) fn scan(path: &Path, count: &mut dyn FnMut()) -> Result<FileSummary> 
         if event.action >> CATEGORY & NOTE != 0 {
             continue;
         }
-        // Numbers go on by one on each processor; those that are missing were lost on the way into the file.
+        // Numbers rise by one on each processor; missing ones were lost on the way into the file.
         if event.number > 0 {
             let last = numbers.insert(event.cpu, event.number).unwrap_or(event.number - 1);
             summary.dropped += u64::from(event.number.saturating_sub(last).saturating_sub(1));
@@ -251,7 +251,7 @@ fn named(devices: &BTreeMap<u32, u64>) -> Vec<String> {
     devices.keys().map(|number| format!("{}:{}", number >> 20, number & 0xf_ffff)).collect()
 }
 
-/// Has all files of a device count the same event.
+/// Makes all files of a device count the same event.
 pub(super) fn agree(files: &mut [FileSummary]) {
     let rank = |file: &FileSummary| EVENTS.iter().position(|(name, _)| Some(*name) == file.event);
     let first = files.iter().filter_map(rank).min();
@@ -261,7 +261,7 @@ pub(super) fn agree(files: &mut [FileSummary]) {
     }
 }
 
-/// Returns the I/Os of a file, one for each such event.
+/// Returns the I/Os of a file, one for each event of this kind.
 pub(super) fn accesses(path: &Path, event: Option<&'static str>) -> Result<Accesses> {
     let act = EVENTS.iter().find(|(name, _)| Some(*name) == event).map(|(_, act)| *act);
     let (events, at) = (Events::new(open(path)?), path.to_path_buf());

@@ -28,31 +28,31 @@ pub enum FileKind {
     Blktrace,
     /// A log of fio's with the offset of each I/O.
     FioLog,
-    /// The I/Os of a job as fio wrote them to do them again.
+    /// A log of a job's I/Os that fio wrote to replay them.
     FioIoLog,
 }
 
 /// Contents of a file, known before its I/Os are taken.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FileSummary {
-    /// The file; its name may be no text.
+    /// The file; its name need not be valid text.
     #[serde(serialize_with = "shown")]
     pub path: PathBuf,
     /// Its kind.
     pub kind: FileKind,
     /// The device, disk or target that its I/Os went to, as the file calls it.
     pub of: Option<String>,
-    /// The event of an I/O that counts: queued, issued or completed (blktrace).
+    /// The event that counts as an I/O (blktrace): queued, issued or completed.
     pub event: Option<&'static str>,
     /// I/Os that are taken: reads, writes, flushes, discards.
     pub ios: u64,
     /// I/Os that failed, and are left out.
     pub failed: u64,
-    /// I/Os that whoever recorded it left out, as far as the file says so.
+    /// I/Os that the recorder lost, as far as the file says so.
     pub dropped: u64,
-    /// Records that can be no I/O, and are left out.
+    /// Records that cannot be I/Os, and are left out.
     pub damaged: u64,
-    /// Tells whether the file ends in the midst of a record, or without its end.
+    /// Tells whether the file ends in the middle of a record, or lacks its end.
     pub cut: bool,
     #[serde(skip)]
     pub(super) first_ns: u64,
@@ -92,7 +92,7 @@ impl FileSummary {
 /// The I/Os of a file.
 pub(super) type Accesses = Box<dyn Iterator<Item = Result<Access>>>;
 
-/// Opens a file; one that gzip or zstd packed is read as what it holds.
+/// Opens a file; one that gzip or zstd packed is unpacked as it is read.
 pub(super) fn open(path: &Path) -> Result<Box<dyn BufRead>> {
     let file = sys::input::open(path).map_err(|source| failed(path, source))?;
     let mut file = BufReader::with_capacity(READ, file);
@@ -107,7 +107,7 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn BufRead>> {
     Ok(Box::new(file))
 }
 
-/// Returns the error of a file that cannot be read: what it was packed with says of damage in its own way.
+/// Returns the error of a file that cannot be read. Unpackers report damage by error kinds of their own.
 pub(super) fn failed(path: &Path, source: std::io::Error) -> Error {
     let path = path.to_path_buf();
     match source.kind() {
@@ -118,7 +118,7 @@ pub(super) fn failed(path: &Path, source: std::io::Error) -> Error {
     }
 }
 
-/// Tells whether two files are one, or one the copy of the other.
+/// Tells whether two files are the same, or one is a copy of the other.
 pub(super) fn same(one: &FileSummary, other: &FileSummary) -> Result<bool> {
     let alike = |file: &FileSummary| (file.ios, file.first_ns, file.last_ns);
     if alike(one) != alike(other) || one.ios == 0 {
@@ -146,7 +146,7 @@ pub(super) fn same(one: &FileSummary, other: &FileSummary) -> Result<bool> {
 /// The longest read or write, bytes: the kernel counts those of one I/O in 32 bits.
 const LONGEST: u64 = 1 << 32;
 
-/// Tells whether an I/O can be: it has an end, and a length, unless it is a flush.
+/// Tells whether an I/O is possible: its end is within range, and it has a valid length unless it is a flush.
 pub(super) fn is_valid(access: &Access) -> bool {
     let ends = access.offset.checked_add(access.bytes).is_some_and(|end| end < 1 << 63);
     let length = match access.op {

@@ -1,7 +1,7 @@
-//! Reads the I/Os that fio records with `write_iolog`, to do them again.
+//! Reads the I/Os that fio records with `write_iolog` in order to replay them.
 //!
-//! The first line says the version. A line of version 3 is `time in µs, file, action` and of a read, write or trim its offset and length; version
-//! 2 has no times, and `wait` with µs instead.
+//! The first line says the version. A line of version 3 is `time in µs, file, action`, followed by offset and length for a read, write or trim.
+//! Version 2 has no times, but `wait` lines with µs instead.
 
 use std::io::{BufRead, Read};
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 
 /// The first line, before the number of the version.
 const FIRST: &[u8] = b"fio version ";
-/// No longer line is read, bytes: names of files are in them.
+/// The longest line that is read, bytes: lines contain names of files.
 const LONGEST: u64 = 8192;
 
 /// The request of one line.
@@ -22,13 +22,13 @@ const LONGEST: u64 = 8192;
 enum Line {
     /// An I/O, and the file that it goes to.
     Io(Access, String),
-    /// Files are opened and closed, time passes.
+    /// A line that opens or closes a file, or waits.
     Other,
-    /// Nothing that is known.
+    /// A line that is not valid.
     Damaged,
 }
 
-/// Tells whether a file is one.
+/// Tells whether a file is such a log.
 pub(super) fn is_one(start: &[u8]) -> bool {
     start.starts_with(FIRST)
 }
@@ -38,7 +38,7 @@ struct Lines {
     input: Box<dyn BufRead>,
     times: bool,
     now_ns: u64,
-    /// Tells whether the last line had no end.
+    /// Tells whether the last line lacked its line end.
     cut: bool,
 }
 
@@ -102,13 +102,13 @@ impl Iterator for Lines {
             Ok(line) => line,
             Err(error) => return Some(Err(error)),
         };
-        // Half a number is a number.
+        // A line that is cut off is not parsed: half a number would look like a number.
         let whole = (!self.cut).then_some(line);
         Some(Ok(whole.and_then(|line| self.parse(&line)).unwrap_or(Line::Damaged)))
     }
 }
 
-/// Looks through a file.
+/// Scans a file.
 pub(super) fn scan(path: &Path, count: &mut dyn FnMut()) -> Result<FileSummary> {
     let mut summary = FileSummary::new(path, FileKind::FioIoLog);
     let mut lines = Lines::of(path)?;
@@ -130,7 +130,7 @@ pub(super) fn scan(path: &Path, count: &mut dyn FnMut()) -> Result<FileSummary> 
         }
     }
     summary.cut = lines.cut;
-    // A line that is cut off is not damaged beside.
+    // A line that is cut off does not count as damaged as well.
     summary.damaged -= u64::from(lines.cut).min(summary.damaged);
     Ok(summary)
 }

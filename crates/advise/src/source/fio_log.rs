@@ -1,4 +1,4 @@
-//! Logs of fio's (`write_lat_log` and its like) with the offset of each I/O (`log_offset=1`).
+//! Logs of fio (`write_lat_log` and the like) with the offset of each I/O (`log_offset=1`).
 //!
 //! A line is `time in ms, value, direction, size, offset, priority`; fio before 3.2 had no priority. Without offsets it is one shorter.
 
@@ -11,19 +11,19 @@ use super::file::{Accesses, FileKind, FileSummary, failed, is_valid, open};
 use crate::access::Access;
 use crate::error::{Error, Result};
 
-/// No longer line is read, bytes.
+/// The longest line that is read, bytes.
 const LONGEST: u64 = 1024;
-/// Kinds of logs that fio writes of the same I/Os.
+/// Kinds of logs that fio writes about the same I/Os.
 const KINDS: [&str; 5] = ["bw", "iops", "lat", "clat", "slat"];
 
-/// A line, as far as it is one.
+/// A valid line.
 struct Line {
     access: Access,
-    /// Tells whether it has a field for a priority behind the offset, which is an offset then.
+    /// Tells whether it has a field for a priority behind the fifth field, which therefore is an offset.
     has_priority: bool,
 }
 
-/// Returns what is in a line; `None` where it is none of a log.
+/// Parses a line; `None` where it is not a line of a log.
 fn parse(line: &str) -> Option<Line> {
     let fields: Vec<&str> = line.trim_end().split(',').map(str::trim).collect();
     let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
@@ -35,7 +35,7 @@ fn parse(line: &str) -> Option<Line> {
         2 => Op::Discard,
         _ => return None,
     };
-    // A priority in base 16 is no offset.
+    // A hexadecimal number is a priority, and not an offset.
     let offset = fields.get(4).map_or(Some(0), |field| match field.strip_prefix("0x") {
         Some(_) => Some(0),
         None => field.parse().ok(),
@@ -53,7 +53,7 @@ fn kind_by_name(path: &Path) -> Option<&'static str> {
     KINDS.into_iter().find(|kind| *kind == last)
 }
 
-/// Tells whether a file is one: its first line is, or it is empty and called as one.
+/// Tells whether a file is such a log: its first line is valid, or it is empty and has such a name.
 pub(super) fn is_one(start: &[u8], path: &Path) -> bool {
     if start.is_empty() {
         return kind_by_name(path).is_some();
@@ -65,7 +65,7 @@ pub(super) fn is_one(start: &[u8], path: &Path) -> bool {
 /// Lines of a log.
 struct Lines {
     input: Box<dyn BufRead>,
-    /// Tells whether the last line had no end.
+    /// Tells whether the last line lacked its line end.
     cut: bool,
 }
 
@@ -86,13 +86,13 @@ impl Iterator for Lines {
             Err(error) => return Some(Err(error)),
         }
         self.cut = bytes.last() != Some(&b'\n');
-        // Half a number is a number.
+        // A line that is cut off is not parsed: half a number would look like a number.
         let whole = std::str::from_utf8(&bytes).ok().filter(|_| !self.cut);
         Some(Ok(whole.and_then(parse)))
     }
 }
 
-/// Looks through a log.
+/// Scans a log.
 pub(super) fn scan(path: &Path, count: &mut dyn FnMut()) -> Result<FileSummary> {
     let mut summary = FileSummary::new(path, FileKind::FioLog);
     let mut lines = Lines::of(path)?;
@@ -104,7 +104,7 @@ pub(super) fn scan(path: &Path, count: &mut dyn FnMut()) -> Result<FileSummary> 
             continue;
         };
         priorities |= line.has_priority;
-        // What stands for a priority without offsets is 0 or 1.
+        // In a log without offsets this field is a priority, which is 0 or 1.
         places |= line.access.offset > 1;
         match is_valid(&line.access) {
             true => summary.count(&line.access),
@@ -116,7 +116,7 @@ pub(super) fn scan(path: &Path, count: &mut dyn FnMut()) -> Result<FileSummary> 
         }
     }
     summary.cut = lines.cut;
-    // A line that is cut off is not damaged beside.
+    // A line that is cut off does not count as damaged as well.
     summary.damaged -= u64::from(lines.cut).min(summary.damaged);
     if summary.ios > 0 && !priorities && !places {
         return Err(Error::NoOffsets { path: path.to_path_buf() });
@@ -133,7 +133,7 @@ pub(super) fn accesses(path: &Path) -> Result<Accesses> {
     })))
 }
 
-/// Insists that logs are of one kind: each I/O is in the log of latencies and in that of bandwidth.
+/// Checks that logs are of one kind: the same I/O is in the log of latencies and in that of bandwidth.
 pub(super) fn one_kind(files: &[FileSummary]) -> Result<()> {
     let logs = files.iter().filter(|file| file.kind == FileKind::FioLog);
     let mut kinds: Vec<_> = logs.filter_map(|file| kind_by_name(&file.path)).collect();

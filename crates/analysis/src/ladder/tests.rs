@@ -72,7 +72,7 @@ fn nothing_is_named_where_too_little_is_known_and_that_is_said() {
     assert!(why(&two).contains("data is not known: it is gone"));
     let few = [device("top", &[], &of(999, (10, 20)))];
     assert!(why(&few).contains("had 999 I/Os"));
-    assert!(why(&[]).contains("no one device"));
+    assert!(why(&[]).contains("no single device"));
     assert!(why(&chain(&[("a", 200), ("b", 100)])).contains("about as much"));
 }
 

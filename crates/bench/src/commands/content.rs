@@ -1,4 +1,4 @@
-//! `fathom-bench content`: how fast content is made, how exactly it is what was asked for, and what dm-vdo makes of it.
+//! `fathom-bench content`: the speed at which content is made, how exactly it is as asked for, and how dm-vdo stores it.
 
 use std::process::ExitCode;
 
@@ -25,7 +25,7 @@ const QUICK: [[f64; 3]; 2] = [[0.0, 50.0, 90.0], [SAVINGS[1], SAVINGS[4], SAVING
 const FILE_BYTES: [u64; 2] = [64 << 20, 32 << 20];
 /// Blocks written for each ask in the lab that are no duplicates.
 const LAB_DISTINCT: u64 = 12_288;
-/// Distance from what was asked for that fails, points.
+/// Distance from what was asked for above which the command fails, percentage points.
 const MOST_POINTS: f64 = 1.0;
 /// Repeats of fio, whose runs are long.
 const FIO_REPEATS: usize = 3;
@@ -147,7 +147,7 @@ fn speed_table(speeds: &[Speed]) -> String {
     text
 }
 
-/// fio's speed for programs: its own figures, and the ratio.
+/// Returns fio's speed as JSON: its own figures, and the ratio.
 fn beside(peer: &PeerSpeed, speeds: &[Speed]) -> serde_json::Value {
     let mut value = json!(peer);
     value["fathom_times_as_fast"] = json!(peer.fathom_times_as_fast(speeds).median);

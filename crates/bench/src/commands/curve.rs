@@ -19,12 +19,12 @@ const LOADS: [(&str, &str, u64); 3] = [
     ("zipf:1.1", "zipf:1.1", 0),
     ("zipf:0.9 and a loop", "zipf:0.9", 2),
 ];
-/// The part of the chunks that is followed at most.
+/// Largest share of the chunks that is followed.
 const PART: f64 = 0.01;
 const CHUNK: u64 = 64 << 10;
 /// Points of percent by which the curves may differ on average.
 const MOST_POINTS: f64 = 0.1;
-/// Turns of the loops, of which the fastest counts.
+/// Number of turns of each loop; the fastest counts.
 const TURNS: usize = 3;
 
 /// One load, measured.

@@ -12,7 +12,7 @@ use cli::failure::Failure;
 use cli::terminal::{Text, answer, json_line, say};
 
 pub fn disks(args: &DisksArgs) -> Result<ExitCode, Failure> {
-    // What is wrong with a disk is said before anything is started.
+    // Mistakes in a disk are reported before anything is started.
     args.like.iter().try_for_each(|like| like.profile().map(|_| ()))?;
     if !args.lab {
         return models(args);

@@ -52,12 +52,12 @@ pub fn engine(args: &EngineArgs) -> Result<ExitCode, Failure> {
             Err(error) => outcome.failed.push(format!("verified reads: {error}")),
         }
     }
-    // The devices are gone before anything is written or said.
+    // The devices are removed before anything is written or printed.
     drop(made);
     finish(&outcome, &out, args, "none", &interrupt)
 }
 
-/// Returns what verification of reads costs, on files of their own.
+/// Measures the cost of verifying reads, on files of their own.
 fn verification(
     suite: &Suite,
     args: &EngineArgs,
@@ -72,7 +72,7 @@ fn verification(
     crate::verified::in_memory(&suite.programs, QUICK_SIZE, pace, interrupt)
 }
 
-/// The targets, and what this machine or this user cannot have.
+/// Makes the targets; the texts name those that this machine or this user cannot have.
 fn targets(args: &EngineArgs) -> Result<(Vec<Made>, Vec<String>), Failure> {
     let size = args.size.map_or(if args.quick { QUICK_SIZE } else { SIZE }, |bytes| bytes.0);
     let all = args.only.is_empty() && args.target.is_empty();

@@ -53,7 +53,7 @@ pub fn default_directory() -> PathBuf {
     PathBuf::from(format!("engine-vs-fio-{now}"))
 }
 
-/// Returns how long and how often, as asked.
+/// Returns the lengths and number of the runs that the arguments ask for.
 pub fn pace(args: &EngineArgs) -> Pace {
     let mut pace = match (args.lab, args.quick) {
         (true, _) => Pace::LAB,

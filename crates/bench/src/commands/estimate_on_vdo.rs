@@ -1,4 +1,4 @@
-//! `fathom-bench estimate --lab`: estimates held against what real dm-vdo stores.
+//! `fathom-bench estimate --lab`: estimates compared with what real dm-vdo stores.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -18,7 +18,7 @@ use cli::execute_own;
 use cli::failure::Failure;
 use cli::terminal::{Text, answer, json_line, say};
 
-/// Distance that fails, points.
+/// Distance from what VDO stored above which the command fails, percentage points.
 const MOST_POINTS: f64 = 1.0;
 
 /// One corpus: estimated, stored, reproduced. Shares are percent of all its blocks.
@@ -27,11 +27,11 @@ struct Compared {
     name: String,
     blocks: u64,
     forgotten_blocks: u64,
-    /// As it was written, the forgotten part forgotten.
+    /// Estimated as it was written, the first part without deduplication.
     estimated: Shares,
     stored: Shares,
     counters: Growth,
-    /// As if nothing were forgotten: what the profile is of.
+    /// Estimated as if all of it were deduplicated, which the profile describes.
     profiled: Shares,
     reproduced: Reproduced,
     error_points: f64,
@@ -101,7 +101,7 @@ fn estimate(image: &Path, forgotten: u64, interrupt: &Interrupt) -> Result<Estim
     if estimate.answer.complete { Ok(estimate) } else { Err(Failure::interrupted()) }
 }
 
-/// The corpus with its profile, and the estimate that the profile is of.
+/// Returns the corpus with its profile, and the estimate that the profile comes from.
 fn profile(
     n: usize,
     image: &Path,
@@ -112,7 +112,7 @@ fn profile(
     let Estimate { answer, profile } = estimate(image, 0, interrupt)?;
     let empty = || {
         Failure::usage(format!("{} holds no whole blocks of 4 KiB", image.display()))
-            .with_help("fill it up: truncate -s %4096 FILE; holes hold none")
+            .with_help("fill it up: truncate -s %4096 FILE; holes do not count")
     };
     let sources = &answer.sources;
     let not_read = sources.hole_bytes + sources.preallocated_bytes + sources.shared_bytes;
@@ -128,7 +128,7 @@ fn profile(
     Ok((Corpus { name, image, bytes: answer.bytes, forgotten_bytes, profile: path }, answer))
 }
 
-/// Returns what the profile makes of a corpus, written to a file by the same engine, and estimated.
+/// Writes a corpus from the profile to a file with the same engine, and estimates it.
 fn reproduce(corpus: &Corpus, folder: &Path, interrupt: &Interrupt) -> Result<Answer, Failure> {
     let fathom = Fathom::own().map_err(failure)?;
     let made = folder.join("reproduced.img");
@@ -159,7 +159,7 @@ fn one(
     let blocks = profiled.blocks;
     let (ours, whole) = (shares(estimated), shares(profiled));
     let stored = found.original.shares(blocks.total, blocks.zero);
-    // Of a corpus that was written as it was profiled, the original on VDO is the measure; else its estimate.
+    // If a corpus was written as it was profiled, the original on VDO is the reference; otherwise its estimate is.
     let original = if corpus.forgotten_bytes == 0 { stored } else { whole };
     let again = found.reproduced.shares(made.blocks.total, made.blocks.zero);
     let remade = shares(made);

@@ -3,7 +3,7 @@
 use crate::goal::{Goal, Judged};
 use units::show::significant;
 
-/// A goal as a line: what must be, what was found, and the word.
+/// Returns a goal as a line: the bound, what was found, and the verdict.
 pub fn line(judged: &Judged) -> String {
     let (scale, unit) = match judged.unit {
         "B/s" => (1e9, " GB/s"),

@@ -9,7 +9,7 @@ use sys::interrupt::Interrupt;
 
 use super::table::Narrator;
 
-/// Runs the comparison on `top`, the top of the stack; tells lines to `say`. The message is for the host.
+/// Runs the comparison on `top`, the top of the stack; passes lines to `say`. Returns the message for the host.
 pub fn compare(
     order: &GuestComparison,
     top: &str,

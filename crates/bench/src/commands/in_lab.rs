@@ -99,7 +99,7 @@ fn one(
     result.map_err(|ending| Failure::data(format!("{} gave no result: {ending}", layer.name())))
 }
 
-/// Runs one guest to its end: what it measured, or how it ended without.
+/// Runs one guest to its end; returns what it measured, or the way it ended without a result.
 fn in_guest(spec: &VmSpec, interrupt: &Interrupt) -> Result<Result<Outcome, Ending>, Failure> {
     let mut vm = Vm::start(spec)?;
     let mut outcome = None;

@@ -22,7 +22,7 @@ struct GuestKind {
     name: &'static str,
     plan: Plan,
     prepared: Prepared,
-    /// From the command to the first step, seconds.
+    /// Times from the command to the first step, seconds.
     starts: Vec<f64>,
 }
 
@@ -41,7 +41,7 @@ impl GuestKind {
         Bytes(self.prepared.supplies.iter().map(|supply| supply.size.0).sum())
     }
 
-    /// Returns how many packages are on the images: what was asked for with all that it depends on.
+    /// Returns the number of packages on the images: those asked for, with all that they depend on.
     fn packages_count(&self) -> usize {
         self.prepared.supplies.iter().map(|supply| supply.packages.len()).sum()
     }
@@ -89,7 +89,7 @@ pub fn lab(args: &LabArgs) -> Result<ExitCode, Failure> {
     } else {
         Some(GuestKind::new("with packages", with_packages, args)?)
     };
-    // By turns, so that what else the machine does meets both alike.
+    // By turns, so that other activity on the machine affects both alike.
     for _ in 0..args.runs {
         bare.start(args)?;
         if let Some(laden) = &mut laden {

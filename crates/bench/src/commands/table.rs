@@ -1,4 +1,4 @@
-//! A comparison told while it runs, and its table.
+//! The progress of a comparison while it runs, and its table.
 
 use crate::contest::ContestantKind;
 use crate::goal::GoalVerdict;
@@ -8,18 +8,18 @@ use crate::verified::{Cost, Verified};
 use stats::Figure;
 use units::Nanos;
 
-/// Puts into words how a comparison goes on.
+/// Describes the progress of a comparison.
 pub struct Narrator {
     verbose: bool,
 }
 
 impl Narrator {
-    /// With every run when `verbose`.
+    /// Describes every run too when `verbose`.
     pub fn new(verbose: bool) -> Self {
         Self { verbose }
     }
 
-    /// Returns what to say of `event`, if anything.
+    /// Returns the line about `event`, if there is one.
     pub fn line(&self, event: &Event) -> Option<String> {
         Some(match event {
             Event::Case { name, index, of, left } => {
@@ -80,7 +80,7 @@ pub fn text(outcome: &Outcome, verbose: bool) -> String {
             format!("  {:<9} {}: {:.2}, known {:.2}\n", word, p.about, p.measured, p.expected);
         text.push_str(&line);
         if !p.agrees && !p.hangs_on.is_empty() {
-            text.push_str(&format!("            it hangs on {}\n", p.hangs_on));
+            text.push_str(&format!("            it depends on {}\n", p.hangs_on));
         }
     }
     for why in outcome.left_out.iter().chain(&outcome.failed) {
@@ -92,7 +92,7 @@ pub fn text(outcome: &Outcome, verbose: bool) -> String {
     text
 }
 
-/// Returns what verification of reads cost, in each way.
+/// Describes the cost of verifying reads, in each way.
 fn verification(verified: &Verified) -> String {
     let part = |v: Option<f64>| v.map_or_else(|| "–".into(), |v| format!("{v:.3}"));
     let line = |how: &str, ours_us: &Figure, ratio: &Figure, word: GoalVerdict| {

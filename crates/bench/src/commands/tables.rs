@@ -7,10 +7,10 @@ use units::{Test, show::significant};
 
 use cli::terminal::Text;
 
-/// A condition with what came out.
+/// A condition with the measured shares.
 pub type Measured = (Condition, Shares);
 
-/// Returns what was wanted of a figure.
+/// Returns the bound on a figure, in words.
 pub fn bound(one: &Acceptance) -> String {
     match one.wanted {
         Bound::Most(bound) => format!("at most {}", percent(bound)),
@@ -22,7 +22,7 @@ pub fn percent(share: f64) -> String {
     format!("{} %", significant(100.0 * share, 3))
 }
 
-/// All of them.
+/// Returns all the tables.
 pub fn of_method(
     measured: &[Measured],
     others: &[Acceptance],
@@ -39,7 +39,7 @@ pub fn of_method(
     text
 }
 
-/// Returns what `--repeat auto` says where it is not at the border.
+/// Returns the table of verdicts with `--repeat auto` for true ratios away from the border.
 fn plain(measured: &[Measured]) -> Vec<String> {
     let mut lines =
         vec!["| true ratio | verdicts | repeats |".to_owned(), "| ---: | --- | ---: |".to_owned()];
@@ -51,7 +51,7 @@ fn plain(measured: &[Measured]) -> Vec<String> {
     lines
 }
 
-/// Returns how often the interval of a median holds the true one.
+/// Returns the tables of how often the interval of a median contains the true one.
 fn covered(coverage: &[(usize, [f64; Sample::ALL.len()])]) -> Vec<String> {
     let names = Sample::ALL.map(Sample::name).join(" | ");
     let mut lines = vec![
@@ -79,7 +79,7 @@ fn within(others: &[Acceptance]) -> Vec<String> {
     head.into_iter().chain(others.iter().map(row)).collect()
 }
 
-/// Returns what came out of a noise at the border, by test and repeats.
+/// Returns the shares of verdicts with one noise at the border, by test and repeats.
 fn shares<'a>(
     measured: &'a [Measured],
     noise: &str,
@@ -138,7 +138,7 @@ fn looks(measured: &[Measured]) -> Vec<String> {
     lines
 }
 
-/// Returns what five repeats see, by spread and true ratio.
+/// Returns the table of verdicts from five repeats, by spread and true ratio.
 fn seen(power: &[(Simulated, Shares)]) -> Vec<String> {
     let mut spreads: Vec<f64> = power.iter().map(|(s, _)| s.spread).collect();
     spreads.dedup();
@@ -155,7 +155,7 @@ fn seen(power: &[(Simulated, Shares)]) -> Vec<String> {
     lines
 }
 
-/// The verdicts of more than one in a thousand experiments.
+/// Lists the verdicts that more than one in a thousand experiments have.
 fn words(shares: &Shares) -> String {
     let all = [("same", shares.same), ("better", shares.better), ("worse", shares.worse)];
     let seen = all.into_iter().filter(|(_, share)| *share >= 0.001);

@@ -1,4 +1,4 @@
-//! Asked beside achieved: files written by Fathom's generator and by fio, looked at by the same code.
+//! Asked against achieved content: files written by Fathom's generator and by fio, examined by the same code.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -33,7 +33,7 @@ pub struct Found {
     pub saving_percent: f64,
 }
 
-/// One ask, and what came of it.
+/// One ask, and the contents that were written for it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Accuracy {
     /// The ask. fio knows no packer: it is asked to compress by as much.
@@ -45,8 +45,8 @@ pub struct Accuracy {
 }
 
 impl Accuracy {
-    /// Returns how far what was written lies from the ask, percentage points: duplicates or the packer's saving, whichever is
-    /// farther.
+    /// Returns the distance of the written content from the ask, percentage points: that of the duplicates or of the packer's saving, whichever is
+    /// larger.
     pub fn error_points(&self, found: &Found) -> f64 {
         let packer = found.packer_percent.unwrap_or(0.0) - self.ask.packer_percent;
         (found.duplicate_percent - self.ask.duplicate_percent).abs().max(packer.abs())

@@ -4,17 +4,18 @@ use crate::content::peer::PeerSpeed;
 use crate::content::speed::{Speed, WrittenKind};
 use crate::goal::{Goal, Judged};
 
-/// Goal into one block that stays in the nearest cache, as a share of the speed of plain stores.
+/// Goal for filling one block that stays in the nearest cache, as a share of the speed of plain stores.
 const HOT: f64 = 0.6;
-/// Goal into many buffers, as a share of the speed of plain stores.
+/// Goal for filling many buffers, as a share of the speed of plain stores.
 const MANY: f64 = 0.8;
-/// The goal of plain stores, of natural blocks: what is copied is read as well, and 2 MiB of texts are in no nearest cache.
+/// Goal for natural blocks, as a share of the speed of plain stores: they are copied from 2 MiB of texts, which have to be read and are in no nearest
+/// cache.
 const NATURAL: f64 = 0.15;
-/// Times the speed of fio.
+/// Goal as a multiple of fio's speed.
 const FIO: f64 = 10.0;
 
-/// Holds new blocks, and those of which half are duplicates that LZ4 halves, against plain stores everywhere and against fio, where it was
-/// measured.
+/// Compares the speed of new blocks, and of blocks half of which are duplicates and which LZ4 halves, with that of plain stores in all places, and
+/// with fio's where that was measured.
 pub fn judged(speeds: &[Speed], peers: &[PeerSpeed]) -> Vec<Judged> {
     let fills = || speeds.iter().filter(|speed| speed.what == "fill");
     let wanted = [WrittenKind::Unique, WrittenKind::Reduced, WrittenKind::Natural];

@@ -1,4 +1,5 @@
-//! The content generator measured: speed beside plain stores and beside fio, asked beside achieved, and what dm-vdo stores of it.
+//! Measurements of the content generator: its speed beside plain stores and beside fio, asked against achieved content, and the part that dm-vdo
+//! stores.
 
 pub mod accuracy;
 pub mod goals;

@@ -28,8 +28,8 @@ pub struct PeerSpeed {
 }
 
 impl PeerSpeed {
-    /// Returns how many times as fast Fathom's best path makes this content, into one block that stays in the nearest cache. The interval
-    /// lies between the ends of both.
+    /// Returns how many times as fast Fathom's best path makes this content, into one block that stays in the nearest cache. Its interval is the
+    /// widest that the ends of both intervals give.
     pub fn fathom_times_as_fast(&self, speeds: &[Speed]) -> Figure {
         let same = |s: &&Speed| s.what == "fill" && s.content == Some(self.content);
         let theirs = self.bytes_per_second;
@@ -80,7 +80,7 @@ pub fn measure(
     Ok(answer)
 }
 
-/// The line for `bytes`; `None` writes one block, to know what starting costs.
+/// Returns the line for `bytes`; `None` writes one block, to measure the cost of starting.
 fn line(fio: &Fio, content: WrittenKind, size: &str, bytes: Option<u64>) -> Line {
     let mut arguments: Vec<String> =
         ["--name=bench", "--thread", "--ioengine=null", "--rw=write", "--size=8g"]

@@ -1,7 +1,7 @@
 //! Bytes per second of one core: each path of the generator beside plain stores of the widest kind, which are the limit.
 //!
-//! A repeat measures every contestant once, forwards or backwards in turn; what counts of it is the fastest of many
-//! slices of some microseconds, too short to be cut by another process. Ratios are of the same repeat.
+//! A repeat measures every contestant once, forwards or backwards in turn; only the fastest of many slices of some microseconds counts, which are too
+//! short to be interrupted by another process. Ratios are of the same repeat.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -39,10 +39,10 @@ pub enum WrittenKind {
 }
 
 impl WrittenKind {
-    /// All.
+    /// All kinds of content.
     const ALL: [Self; 4] = [Self::Unique, Self::HalfZero, Self::Reduced, Self::Natural];
 
-    /// As it is printed.
+    /// Returns the words that are printed.
     pub fn text(self) -> &'static str {
         match self {
             Self::Unique => "unique",
@@ -89,14 +89,14 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// Who makes the bytes.
+/// The maker of the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Contestant {
-    /// One value into every byte, by the widest stores of the processor.
+    /// Stores one value into every byte, by the widest stores of the processor.
     Stores,
     /// A job fills blocks with its content, by a path.
     Fill(Path, WrittenKind),
-    /// The generator compares what is there, by a path.
+    /// The generator compares blocks with the expected content, by a path.
     Check(Path),
 }
 
@@ -105,7 +105,7 @@ enum Contestant {
 pub struct Speed {
     /// `stores`, or the name of the path.
     pub path: String,
-    /// `fill`, or `check` for comparing what is there with what should be.
+    /// `fill`, or `check` for comparing blocks with the expected content.
     pub what: String,
     /// The content that was written; `None` for stores.
     pub content: Option<WrittenKind>,
@@ -174,7 +174,7 @@ fn line(
     }
 }
 
-/// Buffers on page boundaries, and what is needed to fill them.
+/// Buffers on page boundaries, with the state that is needed to fill them.
 struct Space {
     memory: Vec<u8>,
     start: usize,

@@ -11,7 +11,7 @@ use crate::content::grid::Ask;
 const ALLOCATED: &str = "allocated";
 const SETTLED: &str = "stage_settled";
 
-/// The blocks that VDO stored of one ask, and the shares that follow.
+/// The blocks that VDO stored for one ask, and the shares that follow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Stored {
     /// The ask.
@@ -24,7 +24,7 @@ pub struct Stored {
     pub fragments: f64,
     /// Blocks that the packer filled with them.
     pub packed_blocks: f64,
-    /// Duplicates, percent of what was written: what was stored neither whole nor as a fragment.
+    /// Duplicates, percent of the written blocks: those that were stored neither whole nor as a fragment.
     pub duplicate_percent: f64,
     /// Saving of the packer on the others, percent.
     pub packer_percent: f64,
@@ -69,10 +69,10 @@ fn name(n: usize, ask: Ask) -> String {
     format!("{n:02}-d{}-p{}", ask.duplicate_percent, ask.packer_percent)
 }
 
-/// Reads what VDO stored of each ask from the result of [`experiment()`].
+/// Reads from the result of [`experiment()`] what VDO stored for each ask.
 ///
 /// # Errors
-/// Which part of the result is missing.
+/// When a part of the result is missing; the error names it.
 pub fn stored(result: &ResultSet, asks: &[Ask], distinct: u64) -> Result<Vec<Stored>, String> {
     let cell = result.cells.first().ok_or("the result holds no cell")?;
     let record = cell.record.as_ref().ok_or("the cell was never recorded")?;
@@ -114,7 +114,7 @@ fn growth(ask: Ask, before: &SampleRow, after: &SampleRow, bytes: u64) -> Result
     let duplicate_percent = saved(unique, written_blocks);
     let packer_percent = saved(data_blocks, unique);
     let saving_percent = saved(data_blocks, written_blocks);
-    // The tail is what no packer saves: the last flush finds a bin half full, which takes one physical block.
+    // No packer can save the tail: the last flush finds a bin half full, which takes one physical block.
     let tail_points = 100.0 / unique.max(1.0);
     let expected = saved(ask.expected_blocks(written_blocks), written_blocks);
     let error_points = (duplicate_percent - ask.duplicate_percent)

@@ -1,5 +1,5 @@
-//! LZ4 alone: every block of a tree through liblz4 on all cores, nothing else. And what it costs once the blocks have to be read,
-//! below which no program that looks at files can be without finding sizes faster.
+//! LZ4 alone: every block of a tree through liblz4 on all cores, nothing else. Also its cost when the blocks have to be read: no program that looks
+//! at files can cost less, unless it finds sizes faster.
 
 use std::fs::{self, File};
 use std::io;
@@ -14,7 +14,7 @@ use super::TreeError;
 
 /// Bytes of a file that are read at a time where reading is not measured.
 const PART: usize = 64 << 20;
-/// Bytes that are read at a time where it is: what the second cache of a core holds.
+/// Bytes that are read at a time where reading is measured: the size of a core's second-level cache.
 const READ: usize = 256 << 10;
 /// Bytes of a file that one thread goes through before it takes the next.
 const SHARE: u64 = 8 << 20;
@@ -46,8 +46,8 @@ pub fn lz4(tree: &Path) -> Result<(f64, f64), TreeError> {
     Ok((wall, cpu))
 }
 
-/// The same with what it takes to have the blocks: each thread opens the next file, or part of a large one, and reads it. Which files
-/// there are and how long they are is found out before.
+/// Measures the same with the reading of the blocks: each thread opens the next file, or part of a large one, and reads it. The list of files with
+/// their lengths is made before.
 pub fn reading(tree: &Path) -> Result<(f64, f64), TreeError> {
     let mut files = Vec::new();
     list(tree, &mut files)?;

@@ -29,7 +29,7 @@ const ERROR: f64 = 0.2;
 /// Share of the speed of LZ4 alone that `--exact` must reach.
 const EXACT: f64 = 0.9;
 
-/// Why it could not be measured.
+/// Reason why estimates could not be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The tree could not be made.
@@ -66,9 +66,9 @@ pub struct EstimateComparison {
     pub contestants: Vec<Contestant>,
     /// `--exact` over LZ4 alone, by wall time.
     pub exact_over_lz4: Summary,
-    /// The same by CPU time: what a busy machine changes least.
+    /// The same by CPU time, which a busy machine changes least.
     pub exact_over_lz4_cpu: Summary,
-    /// LZ4 that reads the files itself over LZ4 alone, by wall time: what reading leaves of it.
+    /// LZ4 that reads the files itself over LZ4 alone, by wall time: the speed that reading leaves.
     pub reading_over_lz4: Summary,
     /// `--exact` over LZ4 that reads the files itself, by wall time.
     pub exact_over_reading: Summary,
@@ -78,15 +78,15 @@ pub struct EstimateComparison {
     pub saving_percent: [Option<f64>; 3],
     /// Tells whether it was stopped before all repeats were done.
     pub interrupted: bool,
-    /// Who was not measured, and why.
+    /// Contestants that were not measured, with the reason.
     pub left_out: Vec<String>,
 }
 
 /// The way in which a contestant goes through the tree.
 enum Way {
-    /// As a program of its own.
+    /// A program of its own.
     Program(Line),
-    /// In this process: wall and CPU time, seconds.
+    /// A function of this process, which returns wall and CPU time, seconds.
     Here(fn(&Path) -> Result<(f64, f64), TreeError>),
 }
 
@@ -120,8 +120,8 @@ fn ways(fathom: &Fathom, tree: &Tree, peer: Option<PathBuf>) -> Vec<(&'static st
     ways
 }
 
-/// Measures `fathom` on a tree, `repeats` times, interleaved. `told` hears how many repeats are done, and what was measured so far. An
-/// interrupt ends it after the last whole repeat, if there was one.
+/// Measures `fathom` on a tree, `repeats` times, interleaved. `told` gets the number of finished repeats, and what was measured so far. An interrupt
+/// ends it after the last whole repeat, if there was one.
 pub fn measure(
     fathom: &Fathom,
     tree: &Tree,
@@ -136,7 +136,7 @@ pub fn measure(
         && !hashes(&run(line, interrupt)?.stdout)
     {
         left_out.push(format!(
-            "{name} read no file in {}: it needs a file system that tells extents (FIEMAP), as tmpfs does not; \
+            "{name} read no file in {}: it needs a file system that reports extents (FIEMAP), as tmpfs does not; \
              name a directory on another with --dir",
             tree.path().display()
         ));
@@ -196,7 +196,7 @@ struct Ran {
     answer: String,
 }
 
-/// All ways once, in the order of this repeat; given in their own.
+/// Runs all ways once, in the order of this repeat; returns them in their own order.
 fn one_repeat(
     ways: &[(&str, Way)],
     repeat: usize,
@@ -221,7 +221,7 @@ fn one_repeat(
     Ok(ran.into_iter().map(|(_, ran)| ran).collect())
 }
 
-/// Holds what was found against the goals.
+/// Judges by the goals what was found.
 fn judged(
     default: &Contestant,
     errors: &[f64],

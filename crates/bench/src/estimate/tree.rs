@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use sys::interrupt::{Interrupt, Level};
 use units::Seed;
 
-/// Why the tree could not be made.
+/// Reason why the tree could not be made.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot make {}", path.display())]
 pub struct TreeError {
@@ -15,7 +15,7 @@ pub struct TreeError {
     pub(super) source: io::Error,
 }
 
-/// A directory of our own; it goes when this goes.
+/// A directory of our own, which is removed when this is dropped.
 #[derive(Debug)]
 pub struct Tree {
     path: PathBuf,
@@ -27,7 +27,7 @@ pub struct Tree {
 
 impl Drop for Tree {
     fn drop(&mut self) {
-        // What cannot be removed is in memory, and found under its name.
+        // A tree that cannot be removed stays in memory, where it can be found by its name.
         let _ = fs::remove_dir_all(&self.path);
     }
 }
@@ -78,7 +78,7 @@ impl Tree {
         Ok(())
     }
 
-    /// An error when the user wants to stop.
+    /// Fails when the user wants to stop.
     fn go_on(&self) -> io::Result<()> {
         match self.interrupt.level() {
             Level::None => Ok(()),
@@ -101,7 +101,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Returns where it is.
+    /// Returns its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -111,7 +111,7 @@ impl Tree {
         self.bytes
     }
 
-    /// Returns what it is made of, in words.
+    /// Describes what it is made of.
     pub fn sources(&self) -> Vec<String> {
         let from = self.sources.iter().map(|path| path.display().to_string());
         let sizes = [

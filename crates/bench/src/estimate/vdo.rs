@@ -1,5 +1,5 @@
-//! Estimates against real dm-vdo: each corpus is copied onto one volume from a read-only disk, then what its profile makes of
-//! it is written by the engine; the volume is brought to rest and its statistics are read after each.
+//! Estimates against real dm-vdo: each corpus is copied onto one volume from a read-only disk, then the engine writes the data that its profile
+//! reproduces; after each of these the volume is brought to rest and its statistics are read.
 
 use std::path::PathBuf;
 
@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 
 /// Mark of the readings at rest after a stage.
 const SETTLED: &str = "stage_settled";
-/// Bytes of one write: VDO gets so few blocks at once that it keeps their order nearly, and an emulated guest is not too slow.
+/// Bytes of one write: so few blocks at once that VDO nearly keeps their order, yet enough that an emulated guest is not too slow.
 pub const WRITE: u64 = 16 << 10;
-/// Pause after each write of a set that a profile made. The originals are copied: between two writes stands a read of another disk,
-/// during which VDO, which acknowledges a write early, goes on with the one before. Without a pause more blocks of a
-/// load are under way, meet the packer out of order, and pack better.
+/// Pause after each write of a set that a profile made. The originals are copied: between two writes another disk is read, and meanwhile VDO, which
+/// acknowledges a write early, goes on with the one before. Without a pause more blocks of a load are under way, meet the packer out of order, and
+/// pack better.
 const PAUSE: &str = "1ms";
 /// Stretches of the volume begin at multiples of this.
 const STRETCH: u64 = 16 << 20;
@@ -45,7 +45,8 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// Shares of `blocks`, `zeros` of them zero blocks, `stored` neither those nor duplicates that were found.
+    /// Returns the shares of `blocks`, `zeros` of which are zero blocks, and `stored` of which are neither zero blocks nor duplicates that were
+    /// found.
     pub fn of(blocks: u64, zeros: u64, stored: u64, fragments: u64, physical: u64) -> Self {
         let percent = |part: u64| 100.0 * part as f64 / blocks.max(1) as f64;
         Self {
@@ -78,7 +79,7 @@ pub struct Growth {
 }
 
 impl Growth {
-    /// As shares of `blocks`, of which `zeros` are zero blocks (VDO does not count those by themselves).
+    /// Returns the growth as shares of `blocks`, `zeros` of which are zero blocks (VDO does not count those separately).
     pub fn shares(&self, blocks: u64, zeros: u64) -> Shares {
         let stored = (self.data_blocks + self.fragments).saturating_sub(self.packed_blocks);
         Shares::of(blocks, zeros, stored, self.fragments, self.data_blocks)
@@ -98,9 +99,9 @@ impl Growth {
 /// Growth of VDO's counters by the data of one corpus.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Stored {
-    /// By the corpus itself.
+    /// Growth by the corpus itself.
     pub original: Growth,
-    /// By the data that its profile reproduces.
+    /// Growth by the data that its profile reproduces.
     pub reproduced: Growth,
 }
 
@@ -164,7 +165,7 @@ fn copy(n: usize, what: &str, [from, to, bytes]: [u64; 3]) -> String {
 /// Reads what VDO stored from the result of [`experiment()`].
 ///
 /// # Errors
-/// Which part of the result is missing.
+/// When a part of the result is missing; the error names it.
 pub fn stored(result: &ResultSet, corpora: &[Corpus]) -> Result<Vec<Stored>, String> {
     let cell = result.cells.first().ok_or("the result holds no cell")?;
     let record = cell.record.as_ref().ok_or("the cell was never recorded")?;

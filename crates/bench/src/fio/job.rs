@@ -7,7 +7,7 @@ use crate::fio::Fio;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Engine {
-    /// Nothing is done: the cost of fio itself.
+    /// Does nothing: the cost of fio itself.
     Null,
     /// io_uring with fio's defaults.
     IoUring,
@@ -100,9 +100,9 @@ pub struct FioJob {
     pub more: Vec<String>,
     /// I/Os in flight.
     pub depth: u32,
-    /// Tells whether the page cache is passed by.
+    /// Tells whether the page cache is bypassed.
     pub direct: bool,
-    /// Milliseconds; `None` runs a single I/O, to know what starting costs.
+    /// Run time in milliseconds; `None` runs a single I/O, to measure the cost of starting.
     pub millis: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! fio as a peer: where it is, which build, how it is told what to do, what it says.
+//! fio as a peer: its program and build, its command lines, and its output.
 
 mod job;
 mod output;

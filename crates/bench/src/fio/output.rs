@@ -43,13 +43,13 @@ struct Latency {
     percentile: BTreeMap<String, f64>,
 }
 
-/// Reads fio's JSON of one job. fio may print notes before it: what stands before the first brace is left out.
+/// Reads fio's JSON of one job. fio may print notes before it: everything before the first brace is left out.
 pub fn parse(text: &str) -> Result<ReportedFigures, String> {
     let from = text.find('{').ok_or("it holds no JSON")?;
     let document: Document =
         serde_json::from_str(&text[from..]).map_err(|error| error.to_string())?;
     let [job] = document.jobs.as_slice() else {
-        return Err(format!("it tells of {} jobs, not of one", document.jobs.len()));
+        return Err(format!("it reports {} jobs instead of one", document.jobs.len()));
     };
     let ios = job.read.total_ios + job.write.total_ios;
     let main = if job.read.total_ios >= job.write.total_ios { &job.read } else { &job.write };

@@ -20,11 +20,12 @@ fn chunk(text: &str) -> Result<Bytes, String> {
 /// `fathom advise`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Reads what was recorded of one device and writes nothing. Files are known by what is in them: blktrace's (all of one device, one of each \
-processor), what fio wrote with write_iolog, or with write_lat_log and offsets (one of each job), a log of I/Os of `fathom load`, or the trace of a modelled disk.
+Reads recordings of one device and writes nothing. The format is recognised by content: blktrace's files (all of one device, one per \
+processor), logs of fio's write_iolog, or of write_lat_log with offsets (one per job), a log of I/Os of `fathom load`, or the trace of a \
+modelled disk.
 
-The cache of the curve throws out what was not used for the longest time, and is empty at the start; dm-cache and bcache choose otherwise. \
-A trace has no content: whether VDO saves anything, `fathom estimate` says of the data.
+The curve assumes a cache that evicts the least recently used chunk and is empty at the start; dm-cache and bcache choose otherwise. \
+A trace has no content: `fathom estimate` says from the data whether VDO saves anything.
 
 Ten minutes of a device are recorded with `blktrace -d /dev/vg/lv -o lv -w 600`; fio does it with --write_lat_log=NAME --log_offset=1.
 
@@ -36,16 +37,16 @@ Examples:
 
 docs/advise.md says how the figures come about and how exact they are.")]
 pub struct AdviseArgs {
-    /// Files with what was recorded of one device; several files are of its processors or of one job each.
+    /// Files recorded on one device; if there are several, each is of one processor or of one job.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// A chunk of the cache: what it takes in and throws out at a time. dm-cache's default is 64 KiB, bcache's 4 KiB.
+    /// Size of a cache chunk, the unit that it takes in and throws out. dm-cache's default is 64 KiB, bcache's 4 KiB.
     #[arg(long, value_name = "SIZE", default_value = "64k", value_parser = chunk)]
     pub chunk: Bytes,
     /// The price of a medium for the cache, in any money; can be given several times.
     #[arg(long, value_name = "MEDIUM=PRICE/SIZE")]
     pub price: Vec<Price>,
-    /// Write a page with the curve and what its sizes cost.
+    /// Write a page with the curve, and the prices of the cache sizes on it.
     #[arg(short, long, value_name = "FILE.html", value_parser = super::made())]
     pub output: Option<PathBuf>,
     /// JSON on standard output (docs/json.md).

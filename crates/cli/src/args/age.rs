@@ -7,8 +7,8 @@ use clap::Args;
 /// `fathom age`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Nothing is written but what waits for the disk already (syncfs), since it has no place before. No link is followed, and no other file system entered. Exit code 5: something could not be \
-looked at.
+Only data that waits for the disk already is written out (syncfs), since it has no place on the disk before that. No link is followed, \
+and no other file system is entered. Exit code 5: something could not be looked at.
 
 Examples:
   fathom age /srv                  files in pieces, the worst of them, and free space by size

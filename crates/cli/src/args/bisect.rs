@@ -23,13 +23,13 @@ const ABOUT_STEP: &str = "Decide one candidate beside the good one, for git bise
 
 const AFTER: &str = "\
 Exit codes: 0 the first bad one (with --fixed the first good one) is named; 7 there is nothing to bisect: the ends are alike, overlap or are the other way \
-round, or the good end differs from itself; 8 those that are left could not be decided; others as of fathom run.
+round, or the good end differs from itself; 8 the remaining candidates could not be decided; others as for fathom run.
 
 Examples:
   fathom bisect mine.toml --metric iops --good v01 --bad v16 --device data=/dev/sdx --out hunt
   fathom bisect vdo-vs-plain --only vdo --metric iops --kernels 6.12,6.16,7.2,7.3 --good 6.12 --bad 7.3";
 
-// By hand: what a list must be told is no part of a step.
+// Implemented by hand: a step does not take the arguments that a whole list requires.
 impl Args for BisectArgs {
     fn augment_args(command: Command) -> Command {
         let step = BisectStepArgs::augment_args(Command::new(STEP)).about(ABOUT_STEP);
@@ -85,19 +85,19 @@ pub struct BisectFigureArgs {
     pub machine: GuestArgs,
     #[command(flatten)]
     pub host: HostArgs,
-    /// Before each cell wait until others take less than this share of the CPUs, as in fathom run.
+    /// Before each cell wait until other processes take less than this share of the CPUs, as in fathom run.
     #[arg(long, value_name = "SHARE[:TIME]")]
     pub quiet: Option<::run::QuietMachine>,
     /// Scale of the experiment [default: lab in the lab, full on this machine's devices, where the experiment has it].
     #[arg(long, value_name = "NAME")]
     pub scale: Option<String>,
-    /// Value of a key, last of all, as in a file: vdo.block_map_cache=16M; can be given several times.
+    /// Set a key, whatever the file says, to a value as in a file: vdo.block_map_cache=16M; can be given several times.
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
     pub set: Vec<(String, String)>,
     /// Seed of everything random [default: a fresh one, printed and stored].
     #[arg(long)]
     pub seed: Option<Seed>,
-    /// What came of it as JSON on standard output (docs/json.md), people's text on standard error.
+    /// The outcome as JSON on standard output (docs/json.md), people's text on standard error.
     #[arg(long)]
     pub json: bool,
     /// Slow the simulation down to this many real seconds for each simulated one.
@@ -114,10 +114,10 @@ pub struct BisectListArgs {
     /// The variant, or the kernel, that is known to be good.
     #[arg(long, value_name = "NAME")]
     pub good: String,
-    /// The variant, or the kernel, that is known to be bad: it stands behind the good one, with --fixed before it.
+    /// The variant, or the kernel, that is known to be bad: it comes after the good one in the list, with --fixed before it.
     #[arg(long, value_name = "NAME")]
     pub bad: String,
-    /// Hunt the mend: the list goes from bad to good, and the first good one is named.
+    /// Look for the fix: the list goes from bad to good, and the first good one is named.
     #[arg(long)]
     pub fixed: bool,
     /// These variants only, in the order of the file, comma separated; can be given several times.
@@ -129,7 +129,7 @@ pub struct BisectListArgs {
     /// The ends must differ by more than this [default: 3%].
     #[arg(long, value_name = "SHARE")]
     pub threshold: Option<Percent>,
-    /// Directory of all results and of how far it came: the same command goes on there [default: ./NAME-bisect-UTCTIME].
+    /// Directory of all results and of the progress made: the same command continues there [default: ./NAME-bisect-UTCTIME].
     #[arg(long, value_name = "DIR", value_parser = super::made())]
     pub out: Option<PathBuf>,
 }
@@ -145,10 +145,10 @@ pub struct BisectStepArgs {
     /// The variant that is known to be good.
     #[arg(long, value_name = "NAME")]
     pub good: String,
-    /// The variant that is decided.
+    /// The variant to decide on.
     #[arg(long, value_name = "NAME")]
     pub candidate: String,
-    /// A candidate is bad that is worse than the good one by more than this: half of what the ends lie apart.
+    /// A candidate is bad if it is worse than the good one by more than this: best half of the difference between the ends.
     #[arg(long, value_name = "SHARE")]
     pub worse_by: Percent,
     /// Directory in which each call makes a directory of its results [default: ./NAME-bisect-UTCTIME].

@@ -10,10 +10,10 @@ use super::GuestArgs;
 /// `fathom catalogue`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without names the experiments that come with Fathom are listed: what each is about, its cells, and how long it takes about. \
-With names, or `all`, each is run in the lab, one after another, into DIR/NAME. Results in DIR that are whole are skipped, \
-those that were stopped or are incomplete go on, and one that fails does not keep the others from running. In the end \
-DIR/sources.md says of every expectation what its source found and what was found here, and DIR/index.html is one page of \
+Without names the experiments that come with Fathom are listed: what each is about, its cells, and roughly how long it takes. \
+With names, or `all`, each is run in the lab, one after another, into DIR/NAME. Complete results in DIR are skipped, \
+those that were stopped or are incomplete are continued, and one that fails does not keep the others from running. In the end \
+DIR/sources.md says for every expectation what its source found and what was found here, and DIR/index.html is one page of \
 all results there.
 
 Examples:
@@ -31,7 +31,7 @@ pub struct CatalogueArgs {
     #[arg(long, value_name = "NAME")]
     pub scale: Option<String>,
     /// Repeats of each variant: a number, or auto for as many as are needed to decide (auto:12 for at most 12, auto:30m for at most
-    /// 30 minutes each), where experiments with factors, without a question or a second variant keep their own number [default: 5 where
+    /// 30 minutes each), but with auto, experiments with factors, without questions or with one variant keep their own number [default: 5 where
     /// a repeat takes at most 3 minutes by its plan, else 1].
     #[arg(long, value_name = "N|auto")]
     pub repeat: Option<Repeat>,

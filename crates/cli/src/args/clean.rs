@@ -7,12 +7,12 @@ use clap::Args;
 /// `fathom clean`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without --yes it only says what is there and by which commands it goes. Without a result it is about what a killed fathom doctor --latency left. Nothing is touched that does not carry the \
+Without --yes it only says what is there and which commands remove it. Without a result it is about what a killed fathom doctor --latency left. Nothing is touched that does not carry the \
 run's mark. Exit code 6: something is still there.
 
 Example: fathom clean vdo-vs-plain-20261121 --yes")]
 pub struct CleanArgs {
-    /// Directory of the result; without it, what measurements of fathom doctor left that were killed.
+    /// Directory of the result; without it, what killed measurements of fathom doctor left.
     pub result: Option<PathBuf>,
     /// Take it down.
     #[arg(long)]

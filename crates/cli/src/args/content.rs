@@ -41,10 +41,10 @@ pub struct ContentArgs {
     /// Share of zero blocks.
     #[arg(long, value_name = "PERCENT", default_value = "0%")]
     pub zero: Percent,
-    /// The block that all this counts in.
+    /// Size of the blocks that these options count in.
     #[arg(long, value_name = "BYTES", default_value = "4k")]
     pub content_block: Bytes,
-    /// Put duplicates out of line with blocks by this much.
+    /// Shift duplicates by this many bytes against the boundaries of blocks.
     #[arg(long, value_name = "BYTES")]
     pub misaligned: Option<Bytes>,
     /// Reproduce the reducibility of real data: a file that `fathom estimate --profile` wrote.
@@ -53,7 +53,7 @@ pub struct ContentArgs {
 }
 
 impl ContentArgs {
-    /// The content that is asked for.
+    /// Returns the content that is asked for.
     pub fn spec(&self) -> ContentSpec {
         ContentSpec {
             dedupe: self.dedupe,

@@ -15,7 +15,7 @@ pub enum DiskCommand {
     Show(DiskShowArgs),
     /// Load a modelled disk, in model time: no device, no waiting.
     Bench(DiskBenchArgs),
-    /// Say what the requests of a trace would have taken on other disks, in model time.
+    /// Say how long the requests of a trace would have taken on other disks, in model time.
     Replay(DiskReplayArgs),
     /// Serve a disk to the virtual machine that connects to standard input, for the lab.
     #[command(hide = true)]
@@ -51,7 +51,7 @@ pub struct DiskShowArgs {
 /// `fathom disk bench`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-So many submitters as the depth each wait for a reply, think, and ask again; the time is the model's, and figures are the same \
+As many submitters as the depth each wait for a reply, think, and send the next request; the time is the model's, and figures are the same \
 on every machine.
 
 Examples:
@@ -76,19 +76,19 @@ pub struct DiskBenchArgs {
     /// Size of the disk.
     #[arg(long, default_value = "4T")]
     pub size: Bytes,
-    /// The first part of the disk, to which requests at random go.
+    /// Part at the start of the disk to which random requests go.
     #[arg(long, value_name = "PERCENT", default_value = "100%")]
     pub range: Percent,
-    /// From a reply to the next request of a submitter.
+    /// Time from a reply to the next request of a submitter.
     #[arg(long, value_name = "TIME", default_value = "0us")]
     pub think: Nanos,
-    /// Model time before figures count.
+    /// Model time at the start that is left out of the figures.
     #[arg(long, value_name = "TIME", default_value = "0s")]
     pub ramp: Nanos,
-    /// Model time that counts; a load ends after two million requests in any case.
+    /// Model time that is measured; a load ends after two million requests in any case.
     #[arg(long, value_name = "TIME", default_value = "60s")]
     pub duration: Nanos,
-    /// Seed of the places.
+    /// Seed of the random addresses.
     #[arg(long, default_value = "1")]
     pub seed: Seed,
     /// Write every request of the first depth to a trace.
@@ -102,8 +102,8 @@ pub struct DiskBenchArgs {
 /// `fathom disk replay`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Requests come when they came: on a slower disk they queue up, as where nobody waits for a reply. Where the load did wait, the \
-slower disk's latencies are the longest that they could be.
+Requests are sent at the times of the trace: on a slower disk they queue up, as if nobody waited for a reply. Where the load did wait, the \
+slower disk's latencies are upper limits.
 
 Examples:
   fathom disk replay result/lab/data.trace --like hdd,cache_size=128M
@@ -122,7 +122,7 @@ pub struct DiskReplayArgs {
 /// `fathom trace ...`
 #[derive(Debug, Subcommand)]
 pub enum TraceCommand {
-    /// Show a trace of a modelled disk: what came, how long the model took, how late replies were.
+    /// Show a trace of a modelled disk: its requests, how long the model took for them, how late replies were.
     Show(TraceShowArgs),
 }
 

@@ -17,17 +17,17 @@ pub struct EstimateArgs {
     /// Files, directories, block devices, raw or qcow2 images; - reads standard input.
     #[arg(required_unless_present = "size", conflicts_with = "size")]
     pub paths: Vec<PathBuf>,
-    /// Format of what is named [default: recognised by content].
+    /// Format of the paths [default: recognised by content].
     #[arg(long, value_parser = ["raw", "qcow2"], conflicts_with = "size")]
     pub format: Option<String>,
-    /// Leave out other file systems that are mounted in trees.
+    /// Leave out other file systems that are mounted below the paths.
     #[arg(long, value_name = "yes|no", value_parser = ["yes", "no"], default_value = "yes", default_missing_value = "yes", num_args = 0..=1,
         require_equals = true, conflicts_with = "size")]
     pub one_file_system: String,
     /// Take the LZ4 size of every distinct block instead of a sample's, and compress every record of 128 KiB.
     #[arg(long, conflicts_with = "size")]
     pub exact: bool,
-    /// Memory for the table of contents; above it, contents are sampled.
+    /// Memory for the table of distinct blocks; if they need more, they are sampled.
     #[arg(long, value_name = "SIZE", default_value = "1G", conflicts_with = "size")]
     pub memory: Bytes,
     /// Memory of VDO's index: 256M, 512M, 768M, or whole GiB [default: 256M; with --size what the data needs].
@@ -42,10 +42,10 @@ pub struct EstimateArgs {
     /// Share of the volume that is to stay free.
     #[arg(long, value_name = "PERCENT", default_value = "20%")]
     pub headroom: Percent,
-    /// Size a volume for so much data, without looking at any.
+    /// Size a volume for this much data, without looking at any.
     #[arg(long, requires = "saving")]
     pub size: Option<Bytes>,
-    /// Share of it that is saved.
+    /// Share of the data of --size that is saved.
     #[arg(long, value_name = "PERCENT", requires = "size", conflicts_with = "paths")]
     pub saving: Option<Percent>,
     /// Write how far the data dedupes and compresses, and nothing of its bytes, for content = { profile = "FILE" }.

@@ -18,7 +18,7 @@ pub struct ExplainArgs {
     /// These variants only, comma separated; can be given several times.
     #[arg(long, value_name = "VARIANT,...", requires = "experiment")]
     pub only: Vec<String>,
-    /// Value of a key, last of all, as in a file: vdo.block_map_cache=16M, device.data.size=20G; can be given several times.
+    /// Set a key, whatever the file says, to a value as in a file: vdo.block_map_cache=16M, device.data.size=20G; can be given several times.
     #[arg(long, value_name = "KEY=VALUE", value_parser = super::setting, requires = "experiment")]
     pub set: Vec<(String, String)>,
     /// JSON on standard output.

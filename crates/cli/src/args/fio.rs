@@ -9,15 +9,15 @@ use units::Nanos;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Jobs that run at once are one load, and must differ in their targets alone; those behind a stonewall follow it. A file that is to be read and is \
-missing is written first. Every option of a job file is done, or named with its line where nothing here does it: nothing runs then. \
-Options that change nothing are listed, and so is what fio really does where that is something else than its options say.
+missing is written first. Every option of a job file is honoured; one that Fathom has no counterpart for is named with its line, and nothing runs. \
+Options that change nothing are listed, and so is what fio really does where that differs from what its options say.
 
 Examples:
   fathom fio job.fio --dry-run             # the loads, as commands and as stages of an experiment; touches nothing
   fathom fio job.fio                       # runs them one after the other
   fathom fio job.fio --duration 10s        # each for ten seconds in place of its runtime
 
-Exit codes: those of fathom load; 2 where the job file has mistakes, or options that nothing here does.")]
+Exit codes: those of fathom load; 2 where the job file has mistakes, or options that Fathom has no counterpart for.")]
 pub struct FioArgs {
     /// A job file of fio's; - is standard input.
     pub job: PathBuf,
@@ -39,9 +39,10 @@ pub struct FioArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A name is a variant, each further file under it a repeat; the first name is the base of comparisons. Percentiles of several jobs need json+, whose \
-bins are added up; of plain json there is what fio tells of a single job. Logs of fio's are not read. Of the states of a run \
-(--status-interval) the last counts; fio before version 3 has other units, and is refused. So are repeats of a variant that fio tells other \
-options of; where variants differ in theirs, the doctor says so. What verify read back is no part of the load. The order of the runs is that of their time: \
+bins are added up; plain json has them for a single job only. Fio's logs are not read. Of the states of a run \
+(--status-interval) the last counts; fio before version 3 has other units, and is refused. So are repeats of a variant whose \
+options differ, as fio tells them; where variants differ in theirs, the doctor says so. What verify read back is no part of the load. \
+Runs are ordered by their time: \
 alternate the variants, and run each five times or more, for a verdict.
 
 Examples:

@@ -1,12 +1,13 @@
-//! What of a result makes a command fail.
+//! The findings in a result that make a command fail.
 
 use clap::Args;
 use stats::Verdict;
 
-/// When a command ends with exit code 1 though it did what it was told.
+/// The conditions under which a command ends with exit code 1 although it did its work.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Gates {
-    /// End with exit code 1 when an expectation of the experiment is missed, rests on too few I/Os, or its figure or one that is asked about is not there.
+    /// End with exit code 1 when an expectation of the experiment is missed or rests on too few I/Os, or when its figure, or one that is asked about,
+    /// is missing.
     #[arg(long)]
     pub strict: bool,
     /// End with exit code 1 when a verdict is one of these: better, worse, same, differs, unclear; comma separated.

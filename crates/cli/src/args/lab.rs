@@ -18,7 +18,7 @@ pub enum LabCommand {
     List(JsonArgs),
     /// Open a shell in a fresh guest.
     Shell(LabShellArgs),
-    /// Remove cached guest images that no lab is using, packages and corpora.
+    /// Remove cached packages and corpora, and cached guest images that no lab is using.
     Clean(JsonArgs),
 }
 
@@ -30,7 +30,7 @@ pub struct LabRunArgs {
     pub common: Common,
     #[command(flatten)]
     pub machine: GuestArgs,
-    /// Kernel of the guests, by version, release or path; of several, with commas between them, each variant runs on each [default: the
+    /// Kernel of the guests, by version, release or path; with several, comma separated, each variant runs on each [default: the
     /// experiment's, or that of the guests' distribution].
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub kernel: Vec<String>,
@@ -57,7 +57,7 @@ pub struct LabKernelsArgs {
     pub json: bool,
 }
 
-/// The make of the guest.
+/// The guest's machine, kernel command line and QEMU.
 #[derive(Debug, Clone, Args)]
 pub struct GuestArgs {
     /// Memory of the guest [default: what the layers need, at least 1G].

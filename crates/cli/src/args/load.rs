@@ -12,7 +12,7 @@ use workload::LoadSpec;
 use super::content::ContentArgs;
 use super::tree::{OpsArg, TreeArgs};
 
-/// Duration of a load when nobody says when to stop.
+/// Duration of a load without any other stop.
 const DURATION: Nanos = Nanos::from_secs(10);
 
 const EXAMPLES: &str = "\
@@ -33,7 +33,7 @@ Examples:
     fathom load scratch.dat --size 1G --ops randwrite=50,randread=50 --pattern permutation --verify both --passes 2
 
 Exit codes: 0 ok; 2 usage; 3 the environment lacks something; 4 refused, to keep data safe; 5 more than \
-half of the I/Os failed, or nothing was measured, or a block was wrong, or no block could be checked that was to be; 130 interrupted.";
+half of the I/Os failed, or nothing was measured, or a block was wrong, or no block that was to be checked could be; 130 interrupted.";
 
 /// `fathom load`
 #[derive(Debug, Args)]
@@ -89,7 +89,7 @@ pub struct IoArgs {
     /// Size of one I/O: 4k, sizes with shares (4k=50,64k=50), or a range (4k..64k).
     #[arg(long, value_name = "SIZE", default_value = "4k")]
     pub block_size: workload::BlockSize,
-    /// I/Os start at multiples of this [default: what all sizes are multiples of].
+    /// I/Os start at multiples of this [default: the largest unit that divides all sizes].
     #[arg(long, value_name = "BYTES")]
     pub align: Option<Bytes>,
     /// Bytes of the target to use, or a share of it (50%); size of the file when it is new [default: all of it].
@@ -182,10 +182,10 @@ pub struct VerifyArgs {
     /// Check what was written: read (whatever is read while the load runs), after (a pass after it), both, off.
     #[arg(long, value_name = "WHEN", num_args = 0..=1, default_missing_value = "read", default_value = "off")]
     pub verify: workload::Verify,
-    /// Keep what the target must hold in this file, so that a later load can verify it.
+    /// Keep the expected content of the target in this file, so that a later load can verify it.
     #[arg(long, value_name = "FILE", value_parser = super::made())]
     pub verify_state: Option<PathBuf>,
-    /// Take the state although it was written for another target, no larger than this one, which held what this one holds.
+    /// Accept a state of another target with the same content as this one, and no larger.
     #[arg(long, requires = "verify_state")]
     pub verify_state_of_another: bool,
     /// Memory for each block: 4 bytes, or 1 that misses one lost write in 119 and cannot tell stale from misplaced.
@@ -246,14 +246,16 @@ pub struct TargetArg {
 }
 
 impl TargetArg {
-    /// Reads `PATH` and `PATH=SHARE`, the path of whatever bytes. What is there under its whole name is taken for it, and what could be no
-    /// share is a part of the name, unless what stands before it is there.
+    /// Reads `PATH` or `PATH=SHARE`; the path may hold any bytes. The whole text is the path if a file of that name exists, or if the part
+    /// after `=` cannot be meant as a share; but that part is a mistake if a file of the name before `=` exists.
     fn read(text: OsString) -> Result<Self, String> {
         if text.is_empty() {
             return Err("a target needs a name: a device, a file, or null".into());
         }
         if text == "-" {
-            return Err("a file called so is ./-; a load writes to no standard output".into());
+            return Err(
+                "a load cannot write to standard output; for a file of the name - give ./-".into(),
+            );
         }
         let bytes = text.as_bytes();
         let Some(equals) =
@@ -280,14 +282,14 @@ impl TargetArg {
         }
     }
 
-    /// Tells whether it is no target at all.
+    /// Tells whether it is `null`, which stands for no target at all.
     pub fn is_null(&self) -> bool {
         self.path == Path::new("null")
     }
 }
 
 impl LoadArgs {
-    /// The load that is asked for.
+    /// Returns the load that is asked for.
     pub fn spec(&self) -> LoadSpec {
         let (io, pace, stop) = (&self.io, &self.pace, &self.stop);
         let bounded = stop.duration.is_some()

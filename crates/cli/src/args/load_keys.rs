@@ -1,10 +1,10 @@
-//! The keys of a load stage, as the options that they are on the command line.
+//! Translation of a load stage's keys into the options of the command line.
 
 use clap::Args;
 
 use super::LoadArgs;
 
-/// Writes the keys of a load stage in a text as the options that they are here: `pattern = "random"` is `--pattern random`.
+/// Replaces a load stage's keys in a text by the options of the command line: `pattern = "random"` is `--pattern random`.
 pub fn as_options(text: &str) -> String {
     let options = LoadArgs::augment_args(clap::Command::new("load"));
     let (mut written, mut rest) = (String::new(), text);

@@ -61,7 +61,7 @@ lacks something (fathom doctor says what); 4 refused, to keep data safe; 5 incom
 #[derive(Debug, Parser)]
 #[command(name = "fathom", version, after_help = EXIT_CODES, max_term_width = 100)]
 pub struct Cli {
-    /// Add to FILE what Fathom does inside, for developers: steps, commands, guests; FATHOM_LOG=FILE does the same.
+    /// Append to FILE a log of Fathom's own work, for developers: steps, commands, guests; FATHOM_LOG=FILE does the same.
     #[arg(long, global = true, value_name = "FILE", value_parser = made())]
     pub log: Option<PathBuf>,
     /// The command.
@@ -79,9 +79,9 @@ pub enum Command {
     Run(RunArgs),
     /// Load devices or files, and say what they did.
     Load(Box<LoadArgs>),
-    /// Run a job file of fio's, and say what fio does otherwise than it says.
+    /// Run a job file of fio's, and say where fio does something else than the file says.
     Fio(FioArgs),
-    /// Make a result of what fio said, to be shown and compared as any other.
+    /// Make a result of fio's output, to be shown and compared like any other.
     Import(ImportArgs),
     /// Show a result on the terminal.
     Show(ShowArgs),
@@ -93,7 +93,7 @@ pub enum Command {
     Trend(TrendArgs),
     /// Find what made a figure worse in a list of variants or kernels, or what mended it, and name it.
     Bisect(Box<BisectArgs>),
-    /// Pack a result into one file, which is read as it is.
+    /// Pack a result into one file, which the other commands read directly.
     Pack(PackArgs),
     /// Make a directory of a packed result.
     Unpack(UnpackArgs),
@@ -120,9 +120,9 @@ pub enum Command {
     Clean(CleanArgs),
     /// Say what a deduplicating, compressing volume would save on data, and how large it has to be.
     Estimate(Box<EstimateArgs>),
-    /// Say how far the files of a directory, and the free space of its file system, are in pieces.
+    /// Say how fragmented the files of a directory and the free space of its file system are.
     Age(AgeArgs),
-    /// Say of what was recorded of a device which cache pays and where it stops, and what VDO would need.
+    /// Say from a recording of a device's I/O which cache pays, from which size on more of it does not, and what VDO would need.
     Advise(AdviseArgs),
     /// Say where the benches of Fathom itself are.
     #[command(hide = true, disable_help_flag = true)]
@@ -133,10 +133,10 @@ pub enum Command {
 pub const BENCH: &str =
     "fathom bench is a program of its own, for developers: cargo run --release -p bench -- --help";
 
-/// Whatever the benches were once given.
+/// Arguments that the benches took when they were a command of this program.
 #[derive(Debug, Args)]
 pub struct BenchArgs {
-    /// All of it.
+    /// All of them, which are ignored.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub words: Vec<OsString>,
 }
@@ -149,10 +149,12 @@ pub struct JsonArgs {
     pub json: bool,
 }
 
-/// Reads the name of a file or directory that may be made. `-` would be one called so, where standard output is meant.
+/// Reads the name of a file or directory to create. Refuses `-`: it would be a file of that name, where standard output is meant.
 pub fn made() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|path| match path.as_os_str() == "-" {
-        true => Err("a file or directory called so is ./-, and standard output is /dev/stdout"),
+        true => {
+            Err("write ./- for a file or directory of that name, /dev/stdout for standard output")
+        }
         false => Ok(path),
     })
 }

@@ -147,23 +147,24 @@ pub struct CompareArgs {
 /// `fathom trend`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Results of one experiment at one scale, from machines with one processor, make a series, oldest first: of everything that the experiment asks, \
-the ratio to its base, or the median where there is one variant. A result counts with five repeats of it or more; twenty results are the \
-fewest that say anything, the last hundred count. What cannot be read, is incomplete, was changed, has no figure of five repeats, or is \
-another copy of a run counts in none, and is named. Kernels and versions of Fathom may differ: each change names them on both sides.
+Results of one experiment at one scale, from machines with the same processor, make series, oldest first: for every question of the \
+experiment the ratio to its base, or the median where there is one variant. A result counts if it has five repeats of the figure or more; \
+a series needs twenty results to say anything, and the last hundred count. A result that cannot be read, is incomplete, was changed, has \
+no figure with five repeats, or is another copy of a run counts in no series, and is named. \
+Kernels and versions of Fathom may differ: each change names them on both sides.
 
 Examples:
   fathom trend results/                # every result in the directory
   fathom trend nightly-* --fail-on worse --json
   fathom trend --csv nightly.csv --better lower --fail-on worse
 
-docs/method.md says how a change is found, and how often one is found in vain.")]
+docs/method.md says how a change is found, and how often one is found where there is none.")]
 pub struct TrendArgs {
     /// Results, or directories of results.
     #[arg(required_unless_present = "csv", conflicts_with = "csv")]
     pub results: Vec<PathBuf>,
-    /// The same test on series of your own: CSV, oldest first; the first column is a label or time, each other one a series; a header is taken;
-    /// `-` is standard input.
+    /// The same test on series of your own: CSV, oldest first; the first column is a label or time, each other one a series; a header line may
+    /// come first; `-` is standard input.
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
     /// The relative change that does not matter in the series of a CSV.
@@ -209,14 +210,14 @@ pub struct DoctorArgs {
     /// Scale of an experiment [default: lab, where the experiment has it].
     #[arg(long, value_name = "NAME", requires = "subject", conflicts_with = "rules")]
     pub scale: Option<String>,
-    /// Try what would take a limit away: the variant with that one change beside the variant as it was, on fresh seeds, twice where
-    /// it helps. Of the rule named, else of each limit that is shown.
+    /// Try the change that should remove a limit: measure the variant with that one change beside the variant as it was, on fresh seeds,
+    /// twice where it helps. For the rule named, else for each limit that is shown.
     #[arg(long, value_name = "RULE", num_args = 0..=1, requires = "subject", conflicts_with = "rules")]
     pub prove: Option<Option<String>>,
     /// Prove in the lab, a disposable virtual machine.
     #[arg(long, requires = "prove")]
     pub lab: bool,
-    /// Prove on simulated layers, where no figure is real: to try the way.
+    /// Prove on simulated layers, where no figure is real: to try the procedure.
     #[arg(long, hide = true, requires = "prove", conflicts_with = "lab")]
     pub simulate: bool,
     /// Repeats of each variant in a round of a proof.
@@ -225,7 +226,7 @@ pub struct DoctorArgs {
     /// Directory of the results of a proof; it must not exist [default: ./NAME-proof-UTCTIME].
     #[arg(long, value_name = "DIR", requires = "prove", value_parser = super::made())]
     pub out: Option<PathBuf>,
-    /// Watch the stack for so long, 1s to 24h, and say what its devices, layers and threads did meanwhile; Ctrl-C ends it early with what was seen.
+    /// Watch the stack for this time, 1s to 24h, and say what its devices, layers and threads did meanwhile; Ctrl-C ends it early with what was seen.
     #[arg(long, value_name = "DURATION", value_parser = watched, requires = "subject", conflicts_with_all = ["rules", "metrics"])]
     pub watch: Option<Nanos>,
     /// Measure the latency of each block device of the stack meanwhile, and say which layer made the 99th percentile. It costs the CPU some time

@@ -23,8 +23,8 @@ pub struct Common {
     /// 12, auto:30m for at most 30 minutes).
     #[arg(long, value_name = "N|auto")]
     pub repeat: Option<Repeat>,
-    /// Before each cell wait until others take less than this share of the CPUs, all cells together at most so long [default: 10m];
-    /// then run, and mark the cell.
+    /// Before each cell wait until other processes take less than this share of the CPUs, at most for this time over all cells together
+    /// [default: 10m]; after that, run the cell and mark it.
     #[arg(long, value_name = "SHARE[:TIME]")]
     pub quiet: Option<::run::QuietMachine>,
     /// Scale of the experiment [default: lab in the lab, full on this machine's devices, where the experiment has it].
@@ -33,7 +33,7 @@ pub struct Common {
     /// These variants only, comma separated; can be given several times.
     #[arg(long, value_name = "VARIANT,...")]
     pub only: Vec<String>,
-    /// Value of a key, last of all, as in a file: vdo.block_map_cache=16M, device.data.size=20G; can be given several times.
+    /// Set a key, whatever the file says, to a value as in a file: vdo.block_map_cache=16M, device.data.size=20G; can be given several times.
     #[arg(long, value_name = "KEY=VALUE", value_parser = super::setting)]
     pub set: Vec<(String, String)>,
     /// Seed of everything random [default: a fresh one, printed and stored].

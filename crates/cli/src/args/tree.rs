@@ -1,4 +1,4 @@
-//! What `fathom load --tree` takes beside what all loads take.
+//! The options that `fathom load` has for `--tree` alone.
 
 use std::path::Path;
 
@@ -54,7 +54,7 @@ pub struct TreeArgs {
     /// fallocate, punch, reflink, copy_file_range, or @TABLE, a file of them as fs-drift takes it (docs/tree.md).
     #[arg(long, conflicts_with_all = NOT_OF_TREES, requires = "ops")]
     pub tree: bool,
-    /// Names of files that there can be; how many have one follows from the weights.
+    /// Number of names that files can have; the weights decide how many of them exist at a time.
     #[arg(long, value_name = "N", default_value_t = 10_000, requires = "tree")]
     pub max_files: u64,
     /// Bytes of a file when it is made, and of what an operation reads or writes: 8k, 4k-64k, lognormal:MEDIAN:SIGMA.
@@ -69,17 +69,17 @@ pub struct TreeArgs {
     /// Directories in each directory.
     #[arg(long, value_name = "N", default_value_t = 10, requires = "tree")]
     pub dirs: u32,
-    /// Names that operations go to: any (with a file or without, so that some miss, and the tree comes to rest), or live
+    /// Names that operations go to: any (with a file or without, so that some operations miss and the tree comes to rest), or live
     /// (reads where there is a file, new files where there is none).
     #[arg(long, value_name = "NAMES", default_value = "any", requires = "tree", value_parser = pick())]
     pub pick: Pick,
     /// Distribution of names: uniform, zipf:EXPONENT, gaussian:SIGMA:VELOCITY:AHEAD.
     #[arg(long, value_name = "HOW", default_value = "uniform", requires = "tree")]
     pub names: Distribution,
-    /// Share of operations that write after which the file is made durable by fsync, whose time is counted apart.
+    /// Share of writing operations that are followed by an fsync of the file, whose time is counted separately.
     #[arg(long, value_name = "PERCENT", default_value = "0%", requires = "tree")]
     pub fsync: Percent,
-    /// The same by fdatasync, of those after which there is no fsync.
+    /// Share of the other writing operations that are followed by an fdatasync of the file.
     #[arg(long, value_name = "PERCENT", default_value = "0%", requires = "tree")]
     pub fdatasync: Percent,
     /// Stop when the number of files, and their bytes, have come to rest.
@@ -102,7 +102,7 @@ fn pick() -> impl TypedValueParser<Value = Pick> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct OpsArg {
     text: String,
-    /// Those of a device, or why they are none; nothing where some are of trees alone.
+    /// The operations on a device, or the mistake in the text; `None` in its place where some exist for trees alone.
     blocks: Result<workload::Ops, Option<String>>,
 }
 
@@ -126,15 +126,15 @@ impl std::str::FromStr for OpsArg {
 }
 
 impl OpsArg {
-    /// Returns those of a device.
+    /// Returns the operations on a device.
     ///
     /// # Errors
-    /// The mistake in words; `None` where some are of trees alone.
+    /// The mistake in words; `None` where some exist for trees alone.
     pub fn blocks(&self) -> Result<&workload::Ops, Option<&str>> {
         self.blocks.as_ref().map_err(Option::as_deref)
     }
 
-    /// Those of a tree.
+    /// Returns the operations on a tree.
     ///
     /// # Errors
     /// The mistake in words, and the remedy.

@@ -37,7 +37,7 @@ pub enum UvdoCommand {
     Policy(PolicyArgs),
     /// Let a volume grow, while it runs or not.
     Grow(GrowArgs),
-    /// Make reference counts and the dedupe index of a volume anew that is not running; it takes writes again.
+    /// Rebuild reference counts and the dedupe index of a volume that is not running; then it takes writes again.
     Rebuild(UvdoRebuildArgs),
     /// Read all records of a volume that is not running, and hold them against each other. Writes nothing.
     Check(UvdoCheckArgs),
@@ -62,11 +62,11 @@ pub struct CreateArgs {
     /// Size of the volume as its clients see it; it may be larger than the backing [default: what is stored without any saving].
     #[arg(long, value_name = "SIZE")]
     pub logical_size: Option<Bytes>,
-    /// Memory of the dedupe index for which the volume has room, so that it outlives a stop; 0 for none [default: what remembers as many
-    /// blocks as BACKING has, at most 64M].
+    /// Memory of the dedupe index for which the volume has room, so that it outlives a stop; 0 for none [default: enough to remember
+    /// as many blocks as BACKING has, at most 64M].
     #[arg(long, value_name = "SIZE")]
     pub index_memory: Option<Bytes>,
-    /// Size of a slab, a power of two from 32M to 32G [default: the largest up to 2G of which there are four].
+    /// Size of a slab, a power of two from 32M to 32G [default: the largest up to 2G of which four fit].
     #[arg(long, value_name = "SIZE")]
     pub slab_size: Option<Bytes>,
     /// Make the volume even if the backing holds data.
@@ -102,7 +102,7 @@ pub enum DiscardArg {
 /// `fathom uvdo start`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The line on standard output says that clients may come. Ctrl-C stops as `fathom uvdo stop` does; a second one ends at once, as a power \
+The line on standard output says that clients may connect. Ctrl-C stops as `fathom uvdo stop` does; a second one ends at once, as a power \
 cut would, and the next start recovers.
 
 Examples:
@@ -111,7 +111,7 @@ Examples:
 pub struct StartArgs {
     /// The device or file with the volume.
     pub backing: PathBuf,
-    /// Directory for its two sockets, nbd.sock and control.sock; made if it is not there.
+    /// Directory for its two sockets, nbd.sock and control.sock; created if missing.
     #[arg(value_parser = super::made())]
     pub dir: PathBuf,
     /// Write policy: the moment of acknowledgement, and the loss that a power cut may bring.
@@ -133,7 +133,7 @@ pub struct StartArgs {
     /// Store duplicates as often as they are written.
     #[arg(long)]
     pub no_deduplication: bool,
-    /// Store blocks as they are.
+    /// Store blocks uncompressed.
     #[arg(long)]
     pub no_compression: bool,
     /// Refuse to start when the volume may take more memory than this.
@@ -154,8 +154,8 @@ pub struct UvdoPlaceArgs {
 /// `fathom uvdo stats`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Names are dm-vdo's, and mean what they mean there. What has no counterpart is left out, never 0. Of the volume's own are: policy; \
-recovery.entries, journal entries that its start replayed.")]
+Names are dm-vdo's, and mean what they mean there. What has no counterpart is left out, never 0. Two are the volume's own: policy, and \
+recovery.entries, the journal entries that its start replayed.")]
 pub struct StatsArgs {
     /// The directory that it was started with.
     pub dir: PathBuf,
@@ -192,7 +192,7 @@ Examples:
 pub struct GrowArgs {
     /// The directory of a running volume, or the device or file of one that is not running.
     pub volume: PathBuf,
-    /// Take all that the device or file has by now, in whole slabs.
+    /// Use all space that the device or file has by now, in whole slabs.
     #[arg(long)]
     pub physical: bool,
     /// Size of the volume as its clients see it.

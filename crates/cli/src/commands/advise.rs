@@ -18,7 +18,7 @@ use crate::terminal::{Style, answer, json, say_line};
 /// Chunk sizes that stand beside the one that was asked for: bcache's block, dm-cache's default, and larger ones, bytes.
 const OTHER_CHUNKS: [u64; 4] = [4 << 10, 64 << 10, 256 << 10, 1 << 20];
 
-/// I/Os from one word about progress to the next.
+/// Number of I/Os between two reports of progress.
 const TOLD: u64 = 1 << 16;
 
 impl From<advise::Error> for Failure {
@@ -77,13 +77,13 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
     Ok(incomplete(&trace))
 }
 
-/// 5 where a file lacks something; what it lacks is said.
+/// Returns exit code 5 where a file lacks something, and prints what it lacks.
 fn incomplete(trace: &Trace) -> ExitCode {
     let mut code = ExitCode::SUCCESS;
     let note = |text: String| say_line(Style::of_stderr().note("note:").and(text));
     for path in trace.unnamed_siblings() {
         note(format!(
-            "{} lies beside, is of the same recording and was not named: its I/Os are missing",
+            "{} belongs to the same recording and was not named: its I/Os are missing",
             path.display()
         ));
     }
@@ -96,7 +96,7 @@ fn incomplete(trace: &Trace) -> ExitCode {
         if file.damaged > 0 {
             code = ExitCode::from(5);
             note(format!(
-                "{name}: left out as no I/O that can be: {} of its records",
+                "{name}: {} of its records are left out, which cannot be I/Os",
                 file.damaged
             ));
         }

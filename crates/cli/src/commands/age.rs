@@ -1,4 +1,4 @@
-//! `fathom age`: how far files and free space are in pieces.
+//! `fathom age`: the fragmentation of files and free space.
 
 use std::process::ExitCode;
 
@@ -41,7 +41,7 @@ pub fn run(args: &AgeArgs) -> Result<ExitCode, Failure> {
     }))
 }
 
-/// Returns nothing where something was told: of a directory without files on a file system that does not tell its free space, nothing is.
+/// Fails where there is nothing to report: no file in the directory, and a file system that does not tell its free space.
 fn silent(age: &Age) -> Result<(), Failure> {
     let files = &age.files;
     if files.files > 0 || files.unreadable > 0 || age.free_untold.is_none() {
@@ -61,14 +61,16 @@ fn failure(error: AgeError) -> Failure {
             Failure::usage(error).with_help("name a directory that you may read")
         }
         AgeError::Directory { .. } | AgeError::Sync { .. } => Failure::environment(error)
-            .with_help("its file system or what is below fails: the kernel log says why (dmesg)"),
+            .with_help(
+                "its file system or a device below it fails: the kernel log says why (dmesg)",
+            ),
         AgeError::Silent { .. } => {
             Failure::environment(error).with_help("name a directory on XFS, ext4 or btrfs")
         }
     }
 }
 
-/// Tells whether another name would do: none is there, it is no directory, or not for this user.
+/// Tells whether the name given is at fault: nothing is there, it is no directory, or this user may not read it.
 fn is_of_the_name(error: &std::io::Error) -> bool {
     use std::io::ErrorKind::{InvalidFilename, NotADirectory, NotFound, PermissionDenied};
     matches!(error.kind(), NotFound | NotADirectory | PermissionDenied | InvalidFilename)

@@ -22,7 +22,7 @@ use crate::terminal::{answer, json, say, say_text};
 use measure::{Bench, default_out, rules};
 use state::{Asked, State};
 
-/// The share by which the ends differ at least, unless told otherwise.
+/// The least relative difference between the ends, unless another is given.
 const THRESHOLD: f64 = 0.03;
 /// Exit code where there is nothing to bisect.
 const NOTHING: u8 = 7;
@@ -36,7 +36,7 @@ pub fn run(args: &BisectArgs) -> Result<ExitCode, Failure> {
     }
 }
 
-/// The exit code of a command line that is wrong: `git bisect run` takes 2 of a step for a bad candidate.
+/// The exit code for a wrong command line: not 2 for a step, since `git bisect run` would take its candidate for bad.
 pub fn code_of(error: &clap::Error, code: ExitCode) -> ExitCode {
     let words = crate::args::words();
     let mut behind = words.iter().skip_while(|word| *word != "bisect");

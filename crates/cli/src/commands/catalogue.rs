@@ -25,7 +25,7 @@ const SOURCES: &str = "sources.md";
 const INDEX: &str = "index.html";
 /// The longest repeat of an experiment that runs [`REPEATS`] times; a longer one runs once.
 const SHORT: Nanos = Nanos(180_000_000_000);
-/// The fewest that give a verdict.
+/// The fewest repeats that give a verdict.
 const REPEATS: u32 = 5;
 
 pub fn run(args: &CatalogueArgs) -> Result<ExitCode, Failure> {
@@ -80,7 +80,7 @@ pub fn run(args: &CatalogueArgs) -> Result<ExitCode, Failure> {
 /// Prints the file of an experiment as it is.
 fn print(chosen: &[&Shipped]) -> Result<ExitCode, Failure> {
     let [one] = chosen else {
-        return Err(Failure::usage("--print is of one experiment")
+        return Err(Failure::usage("--print takes one experiment")
             .with_help("name one: fathom catalogue vdo-vs-plain --print"));
     };
     answer(&Text::as_it_is(one.text));
@@ -93,14 +93,14 @@ enum ExperimentStatus {
     /// It was there already.
     Kept,
     Ended(RunOutcome),
-    /// It did not run at all; why is said.
+    /// It did not run at all; the reason was printed.
     Refused,
 }
 
 impl ExperimentStatus {
     fn words(self) -> &'static str {
         match self {
-            Self::Kept => "whole already, kept",
+            Self::Kept => "complete already, kept",
             Self::Ended(RunOutcome::Complete) => "complete",
             Self::Ended(RunOutcome::Incomplete) => "incomplete; the same command goes on with it",
             Self::Ended(RunOutcome::TeardownFailed) => "the teardown failed; see above",
@@ -123,7 +123,7 @@ fn exit_code(told: &[(&str, ExperimentStatus)]) -> ExitCode {
     }
 }
 
-/// Runs one, goes on with it, or leaves it as it is.
+/// Runs an experiment, continues it, or leaves a complete result as it is.
 fn execute(one: &Planned, args: &CatalogueArgs, dir: &Path) -> ExperimentStatus {
     let Planned { shipped, plan, repeat } = one;
     let resumes = match standing(shipped, plan, dir) {
@@ -191,7 +191,7 @@ fn standing(shipped: &Shipped, plan: &Plan, dir: &Path) -> Result<ResultStatus, 
     Ok(if whole { ResultStatus::Whole } else { ResultStatus::Begun })
 }
 
-/// In what an earlier result is not what is asked for now.
+/// Returns how an earlier result differs from what is asked for now; `None` where it does not.
 fn differs(set: &ResultSet, shipped: &Shipped, plan: &Plan) -> Option<String> {
     let (old, new) = (&set.manifest.plan, &plan.facts);
     let scale = |scale: &Option<String>| scale.clone().unwrap_or_else(|| "none".into());
@@ -206,7 +206,7 @@ fn differs(set: &ResultSet, shipped: &Shipped, plan: &Plan) -> Option<String> {
     }
 }
 
-/// Writes what is said of all results in the directory, those of earlier calls too.
+/// Writes the table of sources and the page of all results in the directory, those of earlier calls too.
 fn show(out: &Path, [sources, index]: &[Output; 2]) -> Result<(), Failure> {
     let there = |shipped: &&Shipped| out.join(shipped.name).join("manifest.json").is_file();
     let paths: Vec<PathBuf> = SHIPPED.iter().filter(there).map(|s| out.join(s.name)).collect();
@@ -247,7 +247,7 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Shipped>, Failure> {
 struct Planned {
     shipped: &'static Shipped,
     plan: Plan,
-    /// In place of its own number of repeats.
+    /// The repeats in place of the experiment's own.
     repeat: Option<Repeat>,
 }
 
@@ -273,7 +273,7 @@ impl Planned {
     }
 }
 
-/// Tells whether something in the plan can be decided by as many repeats as are needed.
+/// Tells whether the plan has a question that more repeats can decide.
 fn decides(plan: &Plan) -> bool {
     let facts = &plan.facts;
     facts.factors.is_empty() && facts.variants.len() > 1 && !facts.questions.is_empty()

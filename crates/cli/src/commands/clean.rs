@@ -15,14 +15,14 @@ use crate::terminal::{Style, Text, answer, json_line, say_text};
 
 /// The exit code when something is still there.
 const LEFT: u8 = 6;
-/// The most files that are told of those that keep a directory.
+/// Largest number of files named that keep a directory from being removed.
 const TOLD: usize = 5;
 
 /// The result, which has to be a directory: what is taken down is noted in it.
 fn opened(result: &Path) -> Result<results::ResultSet, Failure> {
     if results::packed::is_packed(result) {
         let error = format!("{} is packed", result.display());
-        let help = "name the directory of the result, in which is noted what is taken down; fathom unpack makes one";
+        let help = "name the result's directory, since what is taken down is noted there; fathom unpack makes one";
         return Err(Failure::usage(error).with_help(help));
     }
     Ok(results::open(result)?)
@@ -104,7 +104,7 @@ fn of_run(args: &CleanArgs, path: &Path) -> Result<ExitCode, Failure> {
     }
     say_text(&listed(&remains));
     let left = cleaning.take_down(&mut sink)?;
-    // What was taken down stands in the transcript now: a result that was whole is sealed anew.
+    // The transcript has changed, since it records what was taken down: a result with a valid seal is sealed again.
     if result.seal == Seal::Whole {
         results::checksums::write(sink.way()).map_err(Failure::data)?;
     }
@@ -118,7 +118,7 @@ fn of_run(args: &CleanArgs, path: &Path) -> Result<ExitCode, Failure> {
             let kept = cleaning.in_directories();
             let directory = |thing: &String| thing.starts_with("directory ");
             if !left.iter().all(|thing| directory(thing) && !kept.is_empty()) {
-                text.line("what is in use must be let go first");
+                text.line("what is in use must be released first");
             }
             if !kept.is_empty() {
                 let named = kept[..kept.len().min(TOLD)].join(", ");
@@ -164,7 +164,8 @@ fn listed(remains: &Remains) -> Text {
         lines(&mut text, title, &remains.unseen);
     }
     if !remains.left_alone.is_empty() {
-        let title = "carries no mark of the run and is left alone; by hand, if it is still there:";
+        let title =
+            "carries no mark of the run and is left alone; remove it by hand if it is still there:";
         lines(&mut text, title, &remains.left_alone);
     }
     text

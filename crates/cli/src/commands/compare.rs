@@ -45,7 +45,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     }
     let asked = found.rows.iter().any(|row| row.comparison.asked() && row.comparison.n > 0);
     if !args.fail_on.is_empty() && !asked {
-        let message = "Nothing that is asked is known of a variant that both results have: --fail-on has nothing to judge";
+        let message = "No variant of both results has a figure that the experiments ask for: --fail-on has nothing to judge";
         return Err(Failure::data(message)
             .with_help("name results of one experiment; --all shows what they have"));
     }
@@ -58,7 +58,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
         let message =
             format!("Only one of the results has {names}: --fail-on judged nothing of it");
         return Err(Failure::data(message).with_help(
-            "run all variants in both (--only leaves some out), and what is asked of them; or compare two results that have the same",
+            "run the same variants in both (--only leaves some out), with the same questions; or compare two results that have the same",
         ));
     }
     Ok(ExitCode::from(match fails {

@@ -1,5 +1,5 @@
-//! `fathom doctor`: what this machine can do, what a result suffers from and what limits it, what a plan cannot show, or what a stack that
-//! stands suffers from.
+//! `fathom doctor`: what this machine can do, what a result suffers from and what limits it, what a plan cannot show, or what an existing
+//! stack suffers from.
 
 mod findings;
 mod latency;
@@ -32,11 +32,10 @@ pub fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
     if let Some(source) = standing::source(subject) {
         if args.all || args.scale.is_some() || args.prove.is_some() {
             let error = format!(
-                "{subject} is a stack, and --all, --scale and --prove are of results and experiments"
+                "{subject} is a stack, and --all, --scale and --prove are for results and experiments"
             );
-            return Err(
-                Failure::usage(error).with_help("leave them out: all that is found is said")
-            );
+            return Err(Failure::usage(error)
+                .with_help("leave them out: everything that is found is shown"));
         }
         return standing::run(&source, args);
     }
@@ -49,13 +48,13 @@ pub fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
     }
 }
 
-/// The refusal of what is asked about stacks alone.
+/// Returns the error for options that only stacks take.
 fn of_a_stack(path: &Path) -> Failure {
-    let error = format!("{} is no stack, and --watch and --metrics are of one", path.display());
+    let error = format!("{} is no stack, and --watch and --metrics are for stacks", path.display());
     Failure::usage(error).with_help("name a block device, or a path on a mounted file system")
 }
 
-/// The experiment that `subject` is; `None` where it is a result, or would be one if it were there.
+/// The experiment that `subject` names; `None` where it names a result, or something that does not exist.
 fn experiment(subject: &str) -> Result<Option<ExperimentSource>, Failure> {
     let path = Path::new(subject);
     if path.is_dir() || results::packed::is_packed(path) {
@@ -65,7 +64,7 @@ fn experiment(subject: &str) -> Result<Option<ExperimentSource>, Failure> {
         return Ok(Some(ExperimentSource::find(subject)?));
     }
     match ExperimentSource::find(subject) {
-        // Neither: a name that is nearly a shipped one is taken for that.
+        // A missing name that is close to a shipped experiment's is taken for a mistyped experiment.
         Err(error @ SourceError::Unknown { near: Some(_), .. }) => Err(error.into()),
         found => Ok(found.ok()),
     }
@@ -77,7 +76,7 @@ fn of_result(args: &DoctorArgs, path: &Path) -> Result<ExitCode, Failure> {
         return Err(of_a_stack(path));
     }
     if args.scale.is_some() {
-        let error = format!("{} is a result, and --scale is of an experiment", path.display());
+        let error = format!("{} is a result, and --scale is for experiments", path.display());
         return Err(Failure::usage(error).with_help("leave --scale out"));
     }
     let analysis = analysis::analyse(&result);
@@ -104,9 +103,9 @@ fn of_plan(args: &DoctorArgs, source: &ExperimentSource) -> Result<ExitCode, Fai
         );
     }
     if args.all {
-        let error = format!("{} is an experiment, and --all is of a result", source.name);
+        let error = format!("{} is an experiment, and --all is for results", source.name);
         return Err(Failure::usage(error)
-            .with_help("leave --all out: all that the plan cannot show is said"));
+            .with_help("leave --all out: all that the plan cannot show is listed"));
     }
     let plan =
         RunRequest { scale: args.scale.clone(), ..RunRequest::default() }.plan(source, LAB)?;

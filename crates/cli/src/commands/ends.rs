@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::render::RunView;
 use crate::terminal::{Style, Text, answer, json_line, say, say_text, width};
 
-/// Says what is about to happen, and what will not come of it.
+/// Says what is about to happen, with notes and warnings about the plan.
 pub fn begin(plan: &Plan, out: &Path, accelerator: Option<&str>) {
     say(&headline(plan, out, accelerator));
     if let Some(base) = plan.facts.other_base() {
@@ -32,7 +32,7 @@ pub fn begin(plan: &Plan, out: &Path, accelerator: Option<&str>) {
 /// Time between two checks whether somebody wishes to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Says from a thread of its own, while the run has a `view`, that the wish to stop was taken: what is under way may take its time to end.
+/// Confirms, from a thread of its own and while the run has a `view`, that Ctrl-C was noticed: work under way may take long to end.
 pub fn acknowledge(interrupt: &Interrupt, view: &Arc<Mutex<RunView>>) {
     let (interrupt, view) = (interrupt.clone(), Arc::downgrade(view));
     let watch = move || {
@@ -45,11 +45,11 @@ pub fn acknowledge(interrupt: &Interrupt, view: &Arc<Mutex<RunView>>) {
             thread::sleep(LOOK);
         }
     };
-    // Without it the run stops as well, and says nothing meanwhile.
+    // Without the thread the run stops all the same, but without this message.
     drop(thread::Builder::new().name("stopping".into()).spawn(watch));
 }
 
-/// Lets the `view` of a run say from a thread of its own what takes so long, as long as there is one.
+/// Makes the `view` of a run say what takes so long, from a thread of its own that ends with the view.
 pub fn tell_what_takes_long(view: &Arc<Mutex<RunView>>) {
     let view = Arc::downgrade(view);
     let watch = move || {
@@ -59,7 +59,7 @@ pub fn tell_what_takes_long(view: &Arc<Mutex<RunView>>) {
             thread::sleep(LOOK);
         }
     };
-    // Without it the run ends as well, and says nothing meanwhile.
+    // Without the thread the run ends all the same, but without these messages.
     drop(thread::Builder::new().name("waiting".into()).spawn(watch));
 }
 
@@ -118,7 +118,7 @@ pub fn conclude(outcome: RunOutcome, out: &Path, args: &Common) -> Result<ExitCo
     }
     for what in silent {
         say(&format!(
-            "warning: {what}: no I/O ended well in the time that counts, so it has no figures"
+            "warning: {what}: no I/O succeeded in the measured time, so it has no figures"
         ));
     }
     let dir = out.display();
@@ -134,8 +134,8 @@ pub fn conclude(outcome: RunOutcome, out: &Path, args: &Common) -> Result<ExitCo
     }
 }
 
-/// Tells whether loads that measured nothing make a run one that measured nothing. A simulated target may be so fast that a load is over within its
-/// ramp which takes long on the disk that is meant: there only a run that measured nothing at all is one.
+/// Tells whether loads that measured nothing make the whole run fail. A simulated target may be so fast that a load ends within its ramp,
+/// though it takes long on the real disk: a simulated run fails only if it measured nothing at all.
 fn counts(result: &ResultSet, silent: &[String]) -> bool {
     let records = result.cells.iter().filter_map(|cell| cell.record.as_ref());
     let mut stages = records.flat_map(|record| &record.stages).filter(|stage| stage.measured);
@@ -148,7 +148,7 @@ fn did_nothing(load: &LoadSummary) -> bool {
     !load.operations.is_empty() && load.operations.values().all(|op| op.ios == 0)
 }
 
-/// Names the measured loads of cells that ended well which measured nothing: `Nothing was measured by stage 'L' of variant 'a', repeat 1, 2`.
+/// Names the loads that measured nothing although their cells ended well: `Nothing was measured by stage 'L' of variant 'a', repeat 1, 2`.
 fn silent(result: &ResultSet) -> Vec<String> {
     let mut repeats: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
     let records = result.cells.iter().filter_map(|cell| cell.record.as_ref());

@@ -16,7 +16,7 @@ use crate::outputs::{self, Input, Output, OutputKind};
 use crate::render::estimate::{EstimateView, sizing_text, summary};
 use crate::terminal::{Text, answer, json, json_line, say_text};
 
-/// Bytes that the smallest table of contents takes: 4096 slots, each with its share of an entry.
+/// Bytes of the smallest table of distinct blocks: 4096 slots, each with its share of an entry.
 const LEAST_MEMORY: u64 = 192 << 10;
 
 pub fn run(args: &EstimateArgs) -> Result<ExitCode, Failure> {
@@ -105,7 +105,8 @@ fn data(args: &EstimateArgs) -> Result<ExitCode, Failure> {
 /// Refuses memory in which no table fits, and a standard input that is to be read twice.
 fn check_memory_and_stream(args: &EstimateArgs) -> Result<(), Failure> {
     if args.memory.0 < LEAST_MEMORY {
-        let message = format!("--memory {} is too little: no table of contents fits", args.memory);
+        let message =
+            format!("--memory {} is too little: no table of distinct blocks fits", args.memory);
         return Err(
             Failure::usage(message).with_help("give at least --memory 192K; 1G is the default")
         );
@@ -117,7 +118,7 @@ fn check_memory_and_stream(args: &EstimateArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses what is asked of files where there are trees alone, and of trees where there is none.
+/// Refuses options for files where a directory is named, and options for directories where none is.
 fn check_trees(args: &EstimateArgs) -> Result<(), Failure> {
     let tree = args.paths.iter().find(|path| path.is_dir());
     let files = args.paths.iter().any(|path| !path.is_dir());
@@ -125,13 +126,13 @@ fn check_trees(args: &EstimateArgs) -> Result<(), Failure> {
     let (message, help) = match tree {
         Some(tree) if args.format.is_some() && (insists || !files) => (
             format!(
-                "--format is of files, devices and standard input, and {} is a directory",
+                "--format is for files, devices and standard input, and {} is a directory",
                 tree.display()
             ),
             "leave it out: files in a tree are read as they lie; name an image to read what its guest sees",
         ),
         None if args.one_file_system == "no" => (
-            "--one-file-system=no is of trees, and no directory is named".to_owned(),
+            "--one-file-system=no is for trees, and no directory is named".to_owned(),
             "leave it out, or name a directory",
         ),
         _ => return Ok(()),
@@ -139,7 +140,7 @@ fn check_trees(args: &EstimateArgs) -> Result<(), Failure> {
     Err(Failure::usage(message).with_help(help))
 }
 
-/// The index that was asked for. VDO has it in some sizes only, and none is rounded silently.
+/// The index that was asked for. VDO has it in some sizes only; other sizes are refused, not rounded.
 fn index(args: &EstimateArgs) -> Result<Geometry, Failure> {
     let wanted = args.index_memory.unwrap_or(Bytes(IndexMemory::SMALLEST.bytes()));
     let memory = IndexMemory::at_least(wanted.0).filter(|memory| memory.bytes() == wanted.0);
@@ -169,7 +170,7 @@ fn request(args: &EstimateArgs) -> Result<Request, Failure> {
     Ok(Request { paths, format, other_file_systems, exact, policy, workers: None, sizing })
 }
 
-/// Returns what is said of an estimate that could not be made.
+/// Returns the failure of an estimate that could not be made.
 pub fn failure(error: estimate::Error) -> Failure {
     let help = error.help();
     let failure =

@@ -85,7 +85,7 @@ fn text(explained: &Explained) -> Text {
         text += "";
         let (time, more) = (Nanos(variant.about_ns), and_commands(explained));
         text.line(format!("variant {}, about {time}{more} a cell", variant.name));
-        // Of many variants only what differs is worth reading.
+        // With many variants only the differences are worth reading.
         let base = base.filter(|base| base.name != variant.name).map(sections);
         for (i, (title, lines)) in sections(variant).into_iter().enumerate() {
             if lines.len() > 1 && base.as_ref().is_some_and(|base| base[i].1 == lines) {
@@ -107,7 +107,7 @@ fn text(explained: &Explained) -> Text {
     text
 }
 
-/// Returns what has to be added to a time that is told, where commands run.
+/// Returns the addition to a time that is shown where commands run, whose time is not known.
 fn and_commands(explained: &Explained) -> &'static str {
     if explained.commands { " and the time of the commands" } else { "" }
 }
@@ -147,7 +147,7 @@ fn takes(text: &mut Text, explained: &Explained) {
     }
 }
 
-/// Returns what is said of a variant, under titles.
+/// Returns the lines about a variant, under titles.
 fn sections(variant: &ExplainedVariant) -> [(&'static str, Vec<String>); 7] {
     let computed = variant.computed.iter().map(ToString::to_string);
     [
@@ -161,7 +161,7 @@ fn sections(variant: &ExplainedVariant) -> [(&'static str, Vec<String>); 7] {
     ]
 }
 
-/// The order of the cells; of many, how it goes on.
+/// The order of the cells; where there are many, the variants that each round draws.
 fn order(explained: &Explained) -> String {
     let first: Vec<&str> = explained.variants.iter().map(|v| v.name.as_str()).collect();
     if explained.order.len() <= MOST_CELLS {

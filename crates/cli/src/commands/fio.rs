@@ -69,7 +69,7 @@ pub fn import(args: &ImportArgs) -> Result<ExitCode, Failure> {
     }
     let mut runs = Vec::new();
     for word in &args.files {
-        // A file may have = in its name: one that is there is meant as it is written.
+        // A file may have = in its name: if a file of the whole name exists, it is meant.
         let (name, path) = match word.split_once('=') {
             Some((name, path)) if !Path::new(word).exists() && !name.is_empty() => (name, path),
             _ => ("fio", word.as_str()),
@@ -120,7 +120,7 @@ fn mistakes(place: &str, problems: &[Problem]) -> Failure {
         .with_help("change these lines, or run it with fio; nothing was run")
 }
 
-/// The words of the load of a job, those that concern this run among them.
+/// The words of a job's load, with those of this run added.
 fn words(load: &FioLoad, args: &FioArgs) -> Vec<String> {
     let mut words = load.words();
     let more = [("--destroy-data", args.destroy_data), ("--json", args.json)];
@@ -157,7 +157,7 @@ fn impossible(load: &FioLoad, what: &str) -> Failure {
 /// Refuses a load that makes no sense, or that its files cannot hold, before anything is written.
 fn possible(load: &FioLoad, args: &FioArgs) -> Result<(), Failure> {
     let parsed = load_args(&words(load, args)).map_err(|what| impossible(load, &what))?;
-    // A name of a job file is a path, whatever a load reads from such a word.
+    // A name in a job file is a path; a load must not read a share or `null` from it.
     let names = load.targets.iter().map(|target| (Path::new(&target.name), None));
     if !parsed.targets.iter().map(|target| (target.path.as_path(), target.share)).eq(names) {
         return Err(impossible(load, "a load reads its targets from their names in another way"));
@@ -177,7 +177,7 @@ fn fits(load: &FioLoad, spec: &LoadSpec, bytes: u64) -> Result<(), Failure> {
     spec.check_target(bytes, 512).map(drop).map_err(|error| unfit(load, &error))
 }
 
-/// Refuses what a later load would be refused for, before the first one writes anything: each finds the files as those before it leave them.
+/// Checks all loads before the first one writes anything; each is checked against the files as the loads before it will leave them.
 /// A dry run does not look at devices, which may be those of another machine.
 fn foreseen(loads: &[FioLoad], args: &FioArgs) -> Result<(), Failure> {
     let mut lengths = BTreeMap::<&str, u64>::new();

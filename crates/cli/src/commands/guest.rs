@@ -104,7 +104,7 @@ fn to_look() -> String {
     format!(", with {} to look at it", units::show::names(&tools))
 }
 
-/// Returns where the guest has a corpus.
+/// Returns the path of a corpus in the guest.
 fn corpus(name: &str, corpus: &Corpus) -> String {
     match corpus {
         Corpus::Package(package) => lab::supply::package_corpus(package),

@@ -45,7 +45,7 @@ pub fn execute_own(
     results::open(&out).map(Ok).map_err(Failure::data)
 }
 
-/// Returns what a run that the program starts itself is given.
+/// Returns the arguments of a run that the program starts itself.
 pub fn own_args(experiment: String, out: PathBuf, machine: &GuestArgs) -> LabRunArgs {
     LabRunArgs {
         common: Common {
@@ -69,7 +69,7 @@ pub fn own_args(experiment: String, out: PathBuf, machine: &GuestArgs) -> LabRun
     }
 }
 
-/// Runs the experiment; how it ended, and where the result is.
+/// Runs the experiment; returns how it ended, and the result's directory.
 pub fn execute(args: &LabRunArgs) -> Result<(run::RunOutcome, PathBuf), Failure> {
     let source =
         ExperimentSource::find(&args.common.experiment)?.on(&args.kernel, &args.common.set);
@@ -87,7 +87,8 @@ fn check_machines(plan: &Plan, args: &GuestArgs) -> Result<(), Failure> {
             ("--cpus", args.cpus.is_some() && machine.cpus.is_some(), "cpus"),
         ];
         if let Some((option, _, key)) = both_say.into_iter().find(|(_, both, _)| *both) {
-            let message = format!("{option} and machine.{key} of the experiment both say it");
+            let message =
+                format!("{option} and machine.{key} of the experiment set the same thing");
             let help = format!("leave {option} out, or change machine.{key} in the file");
             return Err(Failure::usage(message).with_help(help));
         }
@@ -114,7 +115,7 @@ pub fn execute_plan(
     let mut plan = plan.clone();
     let prepared = prepare_plan(&mut plan, &args.machine, &interrupt, &mut events);
     let plan = &plan;
-    // Ctrl-C reaches the children of an image build too; what they say of it is not the point.
+    // Ctrl-C reaches the children of an image build too; their errors are not worth reporting then.
     if interrupt.level() != Level::None {
         return Err(Failure::interrupted());
     }
@@ -151,13 +152,13 @@ pub fn execute_plan(
     let injections = &args.common.inject;
     let quiet = args.common.quiet;
     let outcome = run::remote::run(plan, injections, &mut guests, ledger, quiet, &interrupt);
-    // Its disks go with it.
+    // The guest's disks are removed with it.
     drop(guests);
     with(&view, |v| v.close());
     Ok((outcome?, out))
 }
 
-/// Says of modelled disks that they are not kept; refuses where no other is.
+/// Notes that modelled disks are not kept; refuses if there are no other disks.
 fn keepable(plan: &plan::Plan) -> Result<(), Failure> {
     let empty = || plan.devices.iter().filter(|(_, device)| device.file.is_none());
     let modelled: Vec<&str> = empty()
@@ -170,14 +171,14 @@ fn keepable(plan: &plan::Plan) -> Result<(), Failure> {
     let what = format!("modelled disks are in memory and cannot be kept: {}", modelled.join(", "));
     if modelled.len() == empty().count() {
         return Err(Failure::usage(format!("--keep-disks: {what}")).with_help(
-            "leave --keep-disks out, or leave like out of a device whose contents matter",
+            "leave --keep-disks out, or remove like from a device whose contents matter",
         ));
     }
     say(&format!("note: {what}"));
     Ok(())
 }
 
-/// Works on the view from whichever thread an event comes.
+/// Works on the view, which events of several threads use.
 pub fn with<T>(view: &Mutex<RunView>, work: impl FnOnce(&mut RunView) -> T) -> T {
     work(&mut view.lock().unwrap_or_else(PoisonError::into_inner))
 }

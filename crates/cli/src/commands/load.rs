@@ -115,7 +115,7 @@ fn spec_of(args: &LoadArgs) -> Result<LoadSpec, Failure> {
     Ok(spec)
 }
 
-/// The targets by name; of a single one the size, bytes, is known.
+/// The targets by name, with the size in bytes if there is only one.
 fn sized(args: &LoadArgs, size: Option<u64>) -> Vec<(String, Option<u64>)> {
     let size = size.filter(|_| args.targets.len() == 1);
     args.targets.iter().map(|target| (target.path.display().to_string(), size)).collect()
@@ -128,7 +128,7 @@ fn write_page(page: &Output, load: OneLoad) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns what will not do what people expect of it, and what changes nothing.
+/// Returns warnings about options that will not do what people expect, or change nothing.
 fn warnings(args: &LoadArgs, spec: &LoadSpec) -> Vec<String> {
     let mut warnings = Vec::new();
     if spec.has_content() {
@@ -143,7 +143,7 @@ fn warnings(args: &LoadArgs, spec: &LoadSpec) -> Vec<String> {
             )
         }));
     } else if spec.content != content::ContentSpec::default() {
-        warnings.push("this load writes nothing: what was asked of its content changes nothing (--ops says what it does)".into());
+        warnings.push("this load writes nothing: its options for content change nothing (--ops says what it does)".into());
     }
     let writes = spec.ops.names().any(OpName::is_write);
     if spec.sync.is_some() && !writes {
@@ -196,7 +196,7 @@ pub fn reading(words: &[String]) -> Result<Load, Failure> {
     Ok(Load { targets: aims(args, new_size(args)?), recording, verification, ..load })
 }
 
-/// Returns what is said of a load of which more than half failed: its figures are those of the rest.
+/// Returns the warning about a load of which more than half of the I/Os failed: its figures are those of the rest.
 pub fn mostly_failed(operations: &BTreeMap<String, OperationSummary>) -> Option<String> {
     let ended: u64 = operations.values().map(|op| op.ios).sum();
     let failed: u64 = operations.values().flat_map(|op| op.errors.values()).sum();
@@ -241,7 +241,7 @@ fn inputs(args: &LoadArgs) -> Vec<Input<'_>> {
     targets.chain(profile.map(|path| Input { path, what: "the profile of the content" })).collect()
 }
 
-/// Returns what is recorded beyond counts.
+/// Returns which records are kept beside the counts.
 fn recording(args: &LoadArgs) -> Recording {
     Recording {
         io_log: args.record.io_log.clone().map(IoLogTarget::File),
@@ -250,7 +250,7 @@ fn recording(args: &LoadArgs) -> Recording {
     }
 }
 
-/// Returns what the I/Os go to. A target without a share has as much as the others without one: 100 parts.
+/// Returns the targets with their shares. Without shares each target gets 100 parts, so that all are equal.
 fn aims(args: &LoadArgs, size: Option<Bytes>) -> Vec<Aim> {
     let aim = |target: &TargetArg| Aim {
         target: match target.is_null() {
@@ -287,7 +287,7 @@ fn new_size(args: &LoadArgs) -> Result<Option<Bytes>, Failure> {
 fn new_file_size(args: &LoadArgs, target: &TargetArg) -> Result<Option<Bytes>, Failure> {
     let (size, offset) = (args.io.size, args.io.offset);
     let in_bytes = |portion: Option<Portion>| portion.map_or(Some(Bytes(0)), Portion::bytes);
-    // A share is one of what is there.
+    // A share of a target that does not exist yet has no meaning, so both must be in bytes.
     let end = size.and(in_bytes(size).zip(in_bytes(offset)));
     let end = end.map(|(size, offset)| Bytes(size.0.saturating_add(offset.0)));
     let path = target.path.as_path();
@@ -296,7 +296,7 @@ fn new_file_size(args: &LoadArgs, target: &TargetArg) -> Result<Option<Bytes>, F
     if target.is_null() {
         let share = in_bytes(offset).is_none() && in_bytes(size).is_some();
         let help = match share && size.is_some() {
-            true => "give --offset in bytes: there is no share of it",
+            true => "give --offset in bytes: a share of it has no meaning",
             false => "add --size in bytes to say how large it pretends to be",
         };
         return end.map(Some).ok_or_else(|| missing("has no size of its own", help));
@@ -308,7 +308,7 @@ fn new_file_size(args: &LoadArgs, target: &TargetArg) -> Result<Option<Bytes>, F
             let share = |portion: Option<Portion>| portion.is_some_and(|p| p.bytes().is_none());
             let help = match (share(offset), share(size) || size.is_none()) {
                 (true, false) => {
-                    "give --offset in bytes: of a file that is to be made there is no share"
+                    "give --offset in bytes: a file that is to be made has no size to take a share of"
                 }
                 (true, true) => {
                     "give --size and --offset in bytes to make a file that they fit into"
@@ -335,7 +335,7 @@ pub fn workload_failure(error: &workload::WorkloadError) -> Failure {
     Failure::usage(as_options(&error.to_string())).with_help(help)
 }
 
-/// Returns what is said of a load that could not run.
+/// Returns the error of a load that could not run.
 pub fn engine_failure(error: engine::EngineError) -> Failure {
     let help = error.help().to_owned();
     match error.kind() {

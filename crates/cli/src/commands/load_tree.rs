@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::render::LoadView;
 use crate::terminal::{Style, json_line, say, say_line};
 
-/// Duration of a load when nobody says when to stop.
+/// Duration of a load without any other stop.
 const DURATION: Nanos = Nanos::from_secs(10);
 
 pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
@@ -67,14 +67,14 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
 /// Checks times and amounts as those of any load.
 fn times(args: &LoadArgs) -> Result<(), Failure> {
     let (interval, ios, jobs) = (args.record.interval, args.stop.ios, args.pace.jobs);
-    // What is not of a tree is as good as any.
+    // The values that a tree load does not use may be any valid ones.
     let ops = "read=100".parse().unwrap_or_default();
     let duration = args.stop.duration.or(Some(DURATION));
     let spec = LoadSpec { ops, interval, duration, ios, jobs, ..LoadSpec::default() };
     spec.validate().map_err(|error| workload_failure(&error))
 }
 
-/// The option that a key of the load is here.
+/// The command-line option for a key of the load.
 fn option(key: &str) -> &'static str {
     match key {
         "files" => "--max-files",
@@ -87,7 +87,7 @@ fn option(key: &str) -> &'static str {
     }
 }
 
-/// The load that is asked for.
+/// Returns the load that is asked for.
 fn load(args: &LoadArgs) -> Result<TreeLoad, Failure> {
     let (tree, stop) = (&args.tree, &args.stop);
     let [target] = &args.targets[..] else {
@@ -102,7 +102,9 @@ fn load(args: &LoadArgs) -> Result<TreeLoad, Failure> {
     let mut content = args.content.spec();
     if content.scope == content::Scope::Live {
         let help = "leave it out: files of a tree have no addresses";
-        return Err(Failure::usage("--dedupe-scope live is of addresses").with_help(help));
+        return Err(
+            Failure::usage("--dedupe-scope live is for targets with addresses").with_help(help)
+        );
     }
     let here = std::path::Path::new(".");
     content.load_profile(here).map_err(|error| workload_failure(&error.into()))?;
@@ -147,7 +149,7 @@ fn described(spec: &TreeSpec) -> String {
     format!("{} on up to {files} files of {size} B in {directories} directories", spec.ops)
 }
 
-/// The rest that the load comes to, in words.
+/// The state in which the load comes to rest, in words.
 fn describe_equilibrium(rest: &EquilibriumFacts, spec: &TreeSpec) -> String {
     let files = rest.predicted_files.map(|files| {
         let percent = (100.0 * files / spec.files as f64).round();

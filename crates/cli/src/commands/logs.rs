@@ -14,7 +14,7 @@ use crate::outputs::Output;
 /// The latencies of every interval, written as they come.
 pub struct LatencyLog {
     path: PathBuf,
-    /// Until the load begins, what stood at `path` stays there.
+    /// The new file; until the load begins, an earlier file at `path` stays there.
     draft: Option<Draft>,
     log: Option<IntervalLog<BufWriter<File>>>,
 }
@@ -31,13 +31,13 @@ impl LatencyLog {
         Ok(Self { path: output.path.to_owned(), draft: Some(draft), log: Some(log) })
     }
 
-    /// The load begins: the log takes its place.
+    /// Puts the log in its place when the load begins.
     pub fn begun(&mut self) -> Option<String> {
         let error = self.draft.take()?.finish().err()?;
         self.ended(&error)
     }
 
-    /// Adds the rows of an interval. The error is told once, and ends the log; the load goes on.
+    /// Adds the rows of an interval. The first error is returned and ends the log; the load goes on.
     pub fn add(&mut self, rows: &[IntervalRow]) -> Option<String> {
         let log = self.log.as_mut()?;
         let added = rows.iter().try_for_each(|row| log.add(row)).and_then(|()| log.flush());

@@ -90,7 +90,7 @@ fn sealed(result: &results::ResultSet) -> &'static str {
     }
 }
 
-/// The name of a directory, whatever leads to it.
+/// The real name of a directory, also where the path is a link or ends with `.`.
 fn named(dir: &Path) -> Result<std::ffi::OsString, Failure> {
     let whole = dir.canonicalize().map_err(Failure::usage)?;
     let name = whole.file_name().map(OsStr::to_owned);

@@ -14,20 +14,20 @@ use crate::failure::Failure;
 use crate::outputs::{self, Input, Output, OutputKind};
 use crate::terminal::say;
 
-/// 5 for a result that is not as its run left it, or not whole: its figures are shown, and must not pass for good.
+/// Returns exit code 5 for a result that was changed or is incomplete: its figures are shown, but must not pass for good.
 pub fn exit_code<'a>(views: impl IntoIterator<Item = &'a View>) -> ExitCode {
     let bad = |view: &View| view.seal == "broken" || !view.complete;
     ExitCode::from(if views.into_iter().any(bad) { 5 } else { 0 })
 }
 
-/// The same of a result that is not shown as a view.
+/// Returns the same code for a result that is not shown as a view.
 pub fn code_of(result: &ResultSet) -> ExitCode {
     let good = result.seal.broken().is_none() && result.complete();
     ExitCode::from(if good { 0 } else { 5 })
 }
 
-/// 1 when expectations count (`--strict`) and one is missed, cannot be checked or did not run, or what is asked has no answer, or a verdict is one that
-/// was named (`--fail-on`), unless another code says more. A question of which no run has the figure is unclear.
+/// Returns exit code 1 with `--strict` where an expectation is missed, cannot be checked or did not run, or a question has no answer, and with
+/// `--fail-on` where a verdict is one of those named; otherwise `otherwise`. A question whose figure no run has is unclear.
 pub fn gated(view: &View, gates: &Gates, otherwise: ExitCode) -> Result<ExitCode, Failure> {
     let failed = [
         ExpectationOutcome::Missed,
@@ -54,7 +54,7 @@ pub fn gated(view: &View, gates: &Gates, otherwise: ExitCode) -> Result<ExitCode
     }
 }
 
-/// Refuses gates that had nothing to judge: to pass them says nothing.
+/// Refuses gates that had nothing to judge: passing them would mean nothing.
 fn judged(view: &View, gates: &Gates) -> Result<(), Failure> {
     let mut rows = view.figures.iter().filter(|row| row.asked);
     let mut held = view.expectations.iter().map(|held| held.outcome);
@@ -69,9 +69,7 @@ fn judged(view: &View, gates: &Gates) -> Result<(), Failure> {
         return Ok(());
     }
     let message = match gate {
-        "--fail-on" => {
-            "Nothing that is asked is known of two variants: --fail-on has nothing to judge"
-        }
+        "--fail-on" => "No question has a figure of two variants: --fail-on has nothing to judge",
         _ => "Nothing is asked or expected: --strict has nothing to judge",
     };
     Err(Failure::data(message).with_help(
@@ -84,7 +82,7 @@ pub fn view_of(path: &Path) -> Result<View, Failure> {
     Ok(view(&results::open(path)?))
 }
 
-/// A result that was read, or that nobody wrote, examined and ready to be shown.
+/// A result in memory, read from a directory or not, examined and ready to be shown.
 pub fn view(result: &ResultSet) -> View {
     let analysis = analysis::analyse(result);
     let findings = doctor::examine(result, &analysis);
@@ -93,7 +91,7 @@ pub fn view(result: &ResultSet) -> View {
 
 /// The results in a directory of results, packed ones too, by name (what `fathom-bench engine` leaves); else `path` itself.
 pub fn results_in(path: &Path) -> Vec<PathBuf> {
-    // One that has lost its manifest is named, not passed over.
+    // A result that has lost its manifest is reported, not passed over.
     let is_result = |path: &Path| {
         path.join(results::writer::MANIFEST).is_file()
             || path.join(results::writer::CELLS).is_dir()

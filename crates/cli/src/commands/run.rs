@@ -23,25 +23,25 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let source = ExperimentSource::find(&args.common.experiment)?.with(&args.common.set);
     let earlier = earlier(&args.common)?;
     let request = run_request(&args.common, earlier.as_ref());
-    // Composed once without devices, so that a mistake in the file is found before any device is looked at.
+    // Planned once without devices, so that a mistake in the file is found before any device is looked at.
     let mut paper = request.clone().plan(&source, FULL)?;
     say_about(args.common.scale.as_deref(), &mut paper);
     let (outcome, out) = execute(args, &source, (request, paper), earlier)?;
     super::ends::conclude(outcome, &out, &args.common)
 }
 
-/// Says what is to be known of the experiment on this machine, and leaves out of its plan what has no effect here.
+/// Prints the notes about the experiment on this machine, and removes from its plan the keys that have no effect here.
 pub fn say_about(scale: Option<&str>, paper: &mut Plan) {
     say_notes(scale, paper);
     for (role, keys) in paper.on_own_devices() {
         let keys = keys.join(", ");
         say(&format!(
-            "note: {role} is a device of its own here, where these keys have no effect: {keys}; fathom lab run makes disks as they say"
+            "note: {role} is a real device here, on which these keys have no effect: {keys}; fathom lab run makes disks that follow them"
         ));
     }
 }
 
-/// Runs what is asked of the experiment in `source`, as planned on `paper`, without devices; how it ended, and where the result is.
+/// Runs the experiment in `source`; `paper` is its plan without devices. Returns how it ended, and the result's directory.
 pub fn execute(
     args: &RunArgs,
     source: &ExperimentSource,
@@ -51,13 +51,13 @@ pub fn execute(
     let out = result_directory(&args.common, &paper)?;
     let interrupt = Interrupt::new();
     interrupt.on_signals().map_err(Failure::environment)?;
-    // Nobody removes them from the cache until the run has ended.
+    // Held until the run has ended, so that nobody removes them from the cache.
     let mut held = crate::corpora::HeldCorpora::new();
     let (plan, machine, claimed) = if args.host.simulate {
         (paper, LocalMachine::Simulated { pace: args.pace }, run::ClaimedDevices::default())
     } else {
         let claimed = admit(args, source, &paper).map_err(|failure| match &args.common.resume {
-            // What holds a device may be what the killed run made on it.
+            // A device may be held by what the killed run made on it.
             Some(dir) => failure.or(&format!("fathom clean {}", dir.display())),
             None => failure,
         })?;
@@ -97,7 +97,7 @@ pub fn execute(
     Ok((outcome?, out))
 }
 
-/// The devices of the plan, ours until they are dropped; prints whole identities.
+/// Claims the plan's devices until the return value is dropped; prints their full identities.
 fn admit(
     args: &RunArgs,
     source: &ExperimentSource,

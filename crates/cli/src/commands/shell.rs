@@ -66,7 +66,7 @@ pub fn open(args: &LabShellArgs) -> Result<ExitCode, Failure> {
     }
 }
 
-/// The plan of a kept stack alone, for whose kernel the guest is made; `needs` are those of the whole plan and of people.
+/// The plan with the kept variant alone, since the guest boots that variant's kernel; `needs` are those of the whole plan and of the user.
 fn of_its_kernel(kept: &KeptStack, needs: Needs) -> Plan {
     let mut plan = kept.plan.clone();
     plan.cells.retain(|cell| cell.index == kept.cell);

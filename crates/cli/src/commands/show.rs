@@ -57,7 +57,7 @@ fn layer_counters(args: &ShowArgs) -> Result<ExitCode, Failure> {
     Ok(super::report::code_of(&set))
 }
 
-/// Refuses options of a result that a log of I/Os has not.
+/// Refuses options for results, which a log of I/Os does not take.
 fn refuse_others(args: &ShowArgs) -> Result<(), Failure> {
     let given = [
         ("--all", args.all),
@@ -69,8 +69,8 @@ fn refuse_others(args: &ShowArgs) -> Result<(), Failure> {
     ];
     let Some((option, _)) = given.into_iter().find(|(_, given)| *given) else { return Ok(()) };
     let log = args.result.display();
-    let message = format!("{log} is a log of I/Os, and {option} is of results of experiments");
-    Err(Failure::usage(message).with_help(format!("leave {option} out; --csv can stand here")))
+    let message = format!("{log} is a log of I/Os, and {option} is for results of experiments");
+    Err(Failure::usage(message).with_help(format!("leave {option} out; only --csv is taken here")))
 }
 
 /// Tells whether `path` is or holds a comparison of engines.
@@ -85,7 +85,7 @@ fn is_io_log(path: &Path) -> bool {
         && start == iolog::MAGIC
 }
 
-/// A log of I/Os as CSV on standard output; what is missing from it is said on standard error.
+/// Prints a log of I/Os as CSV on standard output, and notes about missing I/Os on standard error.
 fn io_log(path: &Path) -> Result<ExitCode, Failure> {
     let broken = |error: iolog::IoLogError| Failure::data(error);
     let file = sys::input::open(path).map_err(|e| broken(e.into()))?;

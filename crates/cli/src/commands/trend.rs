@@ -52,7 +52,7 @@ pub fn run(args: &TrendArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(u8::from(fails)))
 }
 
-/// One result, as far as it counts.
+/// Reads one result; an error where it does not count.
 fn read(path: PathBuf) -> Result<TrendResult, LeftOut> {
     match results::open(&path) {
         Ok(result) => TrendResult::of(&result),
@@ -73,7 +73,7 @@ fn nothing(left_out: &[LeftOut]) -> Failure {
     let misnamed = left_out.iter().all(|one| !one.path.exists());
     let failure = if misnamed { Failure::usage(error) } else { Failure::data(error) };
     failure.with_help(
-        "name directories of whole results, as their runs left them; fathom run --resume ends one that was cut off",
+        "name directories of complete, unchanged results; fathom run --resume completes one that was cut off",
     )
 }
 
@@ -119,7 +119,7 @@ fn text(all: &Trends) -> Text {
     let style = Style::of_stdout();
     let mut text = Text::default();
     if all.series.is_empty() {
-        text.line("Nothing is asked in these results that rests on five repeats or more.");
+        text.line("No question of these results has a figure of five repeats or more.");
     }
     let mut kind: Option<&TrendKind> = None;
     for series in &all.series {
@@ -141,7 +141,7 @@ fn text(all: &Trends) -> Text {
     text
 }
 
-/// The results in any series of which nobody knows whether they were changed, each once.
+/// The results in any series that are not sealed, so that nobody knows whether they were changed; each once.
 fn unsealed(all: &Trends) -> BTreeSet<&Path> {
     let runs = all.series.iter().flat_map(|series| &series.runs);
     runs.filter(|(run, _)| !run.sealed).map(|(run, _)| run.path.as_path()).collect()

@@ -28,7 +28,7 @@ impl AgeView {
         Self { begun: Instant::now(), live: live(), bar: None }
     }
 
-    /// Shows where it is; only where somebody can look at it, and only after two seconds.
+    /// Shows the progress; only on a live terminal, and only after two seconds.
     pub fn progress(&mut self, at: Looked) {
         let elapsed = self.begun.elapsed();
         if !self.live || elapsed < QUICK {
@@ -38,7 +38,7 @@ impl AgeView {
         let bar = self.bar.get_or_insert_with(bar);
         bar.set_message(match at {
             Looked::Writing => {
-                format!("{so_far}  what waits in memory is written out, which nothing can end")
+                format!("{so_far}  writing out what waits in memory, which cannot be interrupted")
             }
             Looked::Files(files) => {
                 format!("{so_far}  {} looked at", counted(files, "file", "files"))
@@ -81,7 +81,7 @@ pub fn summary(directory: &Path, age: &Age) -> Text {
     text += "";
     match (&age.free, &age.free_untold) {
         (Some(free), _) => free_space(&mut text, free),
-        (None, Some(why)) => text += &format!("free space is not told: {why}"),
+        (None, Some(why)) => text += &format!("free space is not known: {why}"),
         (None, None) => text += "free space was not looked at to its end",
     }
     if !files.most_fragmented.is_empty() {
@@ -115,7 +115,7 @@ fn runs(text: &mut Text, files: &TreeAge) {
         &format!("{} of files", percent(files.files_in_one_run, files.files_with_space)),
     );
     if let Some(half) = files.half_in_runs_of_bytes {
-        let more = "and more: runs that half of the bytes lie in";
+        let more = "or more: half of the bytes lie in such runs";
         *text += &line("  half in runs of", &bytes(half as f64), more);
     }
     *text += &line("  extents", &grouped(files.extents), "as the file system keeps them");
@@ -143,11 +143,11 @@ fn runs(text: &mut Text, files: &TreeAge) {
 
 fn free_space(text: &mut Text, free: &FreeSpace) {
     let stretches = counted(free.stretches, "stretch", "stretches");
-    let stretches = format!("in {stretches}, of all the file system");
+    let stretches = format!("in {stretches}, of the whole file system");
     *text += &line("free space", &bytes(free.bytes as f64), &stretches);
     *text += &line("  largest stretch", &bytes(free.largest_bytes as f64), "");
     if let Some(half) = free.half_in_stretches_of_bytes {
-        let more = "and more: stretches that half of it lies in";
+        let more = "or more: half of it lies in such stretches";
         *text += &line("  half in those of", &bytes(half as f64), more);
     }
     *text += "";
@@ -155,7 +155,7 @@ fn free_space(text: &mut Text, free: &FreeSpace) {
     classes(text, &free.by_bytes, &|size| bytes(size as f64));
 }
 
-/// A line for each class: from which size, how many, how many bytes, which share of them.
+/// A line for each class: its smallest size, the count, the bytes, and their share.
 fn classes(text: &mut Text, classes: &[SizeClass], size: &dyn Fn(u64) -> String) {
     let all: u64 = classes.iter().map(|class| class.bytes).sum();
     for class in classes {
@@ -173,10 +173,10 @@ fn troubles(text: &mut Text, age: &Age) {
     };
     if files.left_out > 0 {
         let places = counted(files.left_out, "directory", "directories");
-        note(format!("left out {places} that something is mounted on"));
+        note(format!("left out {places} where something is mounted"));
     }
     if !age.complete {
-        note("not everything was looked at: figures are of what was".to_owned());
+        note("not everything was looked at: the figures cover the rest".to_owned());
     }
     for trouble in &files.troubles {
         text.line(style.note("warning:").and(trouble.as_str()));

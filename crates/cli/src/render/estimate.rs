@@ -18,12 +18,12 @@ impl EstimateView {
         Self { bar: live().then(bar) }
     }
 
-    /// Tells whether somebody can look at it.
+    /// Tells whether it is on a live terminal.
     pub fn is_shown(&self) -> bool {
         self.bar.is_some()
     }
 
-    /// Shows how far it is; only where somebody can look at it.
+    /// Shows the progress; only on a live terminal.
     pub fn progress(&self, progress: &Progress) {
         let Some(bar) = &self.bar else { return };
         let fraction =
@@ -109,7 +109,7 @@ pub fn summary(answer: &Answer) -> Text {
     text += &line(
         "  LZ4 alone",
         &percent(answer.lz4_saving_percent),
-        "of unique blocks, were every byte of it gained",
+        "of unique blocks, if every byte of it became free",
     );
     text += &line(
         "  index forgot",
@@ -140,7 +140,7 @@ pub fn summary(answer: &Answer) -> Text {
     text
 }
 
-/// The error of the comparison, and what it rests on.
+/// The error of the comparison, and the number of records that it rests on.
 fn other_sure(other: &estimate::Comparison) -> String {
     let points = |error: f64| units::show::significant(error, 2);
     let (Some(lz4), Some(zstd)) = (other.lz4.error_points, other.zstd.error_points) else {
@@ -285,11 +285,11 @@ fn troubles(text: &mut Text, answer: &Answer) {
     let style = Style::of_stderr();
     let sources = &answer.sources;
     if !answer.complete {
-        say_line(style.note("note:").and("not everything was read: all figures are of what was"));
+        say_line(style.note("note:").and("not everything was read: all figures cover the rest"));
     }
     if let Some(off) = &answer.off_blocks {
         say_line(style.note("note:").and(format!(
-            "partition {} of {} begins at byte {}, off the blocks of 4 KiB: as the disk lies VDO saves {}, and {} if it began at a multiple of 4 KiB",
+            "partition {} of {} begins at byte {}, which is no multiple of 4 KiB: as the disk is, VDO saves {}, and {} if it began at one",
             off.partition,
             off.path,
             grouped(off.start_bytes),
@@ -300,7 +300,8 @@ fn troubles(text: &mut Text, answer: &Answer) {
     if sources.streams > 0 && answer.blocks.zero > 0 {
         let share = 100.0 * answer.blocks.zero as f64 / answer.blocks.total as f64;
         say_line(style.note("note:").and(format!(
-            "a stream does not tell holes from zeros, which are {} of its blocks and count as saved: without them VDO saves {}; name a file or device where you can",
+            "in a stream holes cannot be told from zeros, which are {} of its blocks and count as saved: without them VDO saves {}; \
+            name a file or device where you can",
             percent(Some(share)),
             percent(answer.vdo.saving_without_zeros_percent)
         )));

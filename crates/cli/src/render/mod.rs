@@ -31,7 +31,7 @@ fn bar() -> ProgressBar {
     bar
 }
 
-/// How much of a number of bytes is done, on a live terminal and only there; gone when dropped.
+/// Progress through a number of bytes, shown on a live terminal only; gone when dropped.
 pub struct Share {
     bar: Option<ProgressBar>,
     done: u64,
@@ -39,7 +39,7 @@ pub struct Share {
 }
 
 impl Share {
-    /// Begins with nothing of `all` bytes.
+    /// Begins with none of `all` bytes done.
     pub fn of(what: &str, all: u64) -> Self {
         let shown = live().then(bar);
         if let Some(bar) = &shown {
@@ -76,7 +76,7 @@ fn set_fraction(bar: &ProgressBar, fraction: Option<f64>) {
     bar.set_position((fraction.unwrap_or(0.0).clamp(0.0, 1.0) * 1000.0) as u64);
 }
 
-/// `38 s left`, or how long it has gone on where the end is not known.
+/// `38 s left`, or the time so far where the end is not known.
 fn time_left(remaining_ns: Option<u64>, elapsed_ns: u64) -> String {
     match remaining_ns {
         Some(ns) => format!("{} left", whole_seconds(ns)),

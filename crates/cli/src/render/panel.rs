@@ -1,4 +1,4 @@
-//! Lines at the bottom of a terminal that are drawn again and again, and go without a trace.
+//! Lines at the bottom of a terminal that are redrawn again and again, and removed without a trace.
 
 use std::io::Write;
 
@@ -69,8 +69,8 @@ impl<W: Write> Panel<W> {
         }
     }
 
-    /// Returns what moves the cursor to the start of the panel and erases from there. Where the terminal has become narrower
-    /// than a line, the line has been folded into several rows.
+    /// Returns the control characters that move the cursor to the start of the panel and erase from there. Where the terminal has become
+    /// narrower than a line, the line takes several rows.
     fn erased(&self, columns: usize) -> String {
         if self.drawn.is_empty() {
             return String::new();

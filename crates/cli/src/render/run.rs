@@ -10,7 +10,7 @@ use units::{Nanos, Unit, show};
 use super::{bar, live, per_second, set_fraction, time_left};
 use crate::terminal::{Line, Style, json_line, say, say_line};
 
-/// Silence after which a view says what takes so long.
+/// Time without output after which a view says what takes so long.
 const SILENCE: Duration = Duration::from_secs(2);
 
 /// Time between two plain lines while a stage goes on.
@@ -27,7 +27,7 @@ pub struct RunView {
     cell: String,
     cell_started: Instant,
     last_plain: Instant,
-    /// Since when the last guest gives back what it had.
+    /// The time since which the space of the last guest's disks is being freed.
     giving_back: Option<Instant>,
 }
 
@@ -99,7 +99,7 @@ impl RunView {
                 // QEMU's own words are in the manifest and on the page.
                 let (reason, _) = plain_and_raw(reason);
                 return self.line(self.style.note("note:").and(format!(
-                    "the guest's CPU is emulated ({reason}); shapes and ratios count, not absolute speed"
+                    "the guest's CPU is emulated ({reason}): ratios are meaningful, absolute speed is not"
                 )));
             }
             // Events of a later lab are news of no importance here.
@@ -132,14 +132,14 @@ impl RunView {
                 let left = time_left(*remaining_ns, *elapsed_ns);
                 self.progress(*fraction, &format!("{stage}  {left}  {figures}"));
             }
-            // Of cells that never began nothing is told one by one.
+            // Cells that never began are not reported one by one.
             Event::CellEnded { cell, state, reason } if self.begun == Some(*cell) => {
                 self.ended(*state, reason.as_deref());
             }
             Event::CellEnded { .. } => {}
             Event::GivingBack => {
                 let now = Instant::now();
-                // The first plain line comes at once when it is due.
+                // The first plain line comes as soon as the silence has lasted long enough.
                 self.last_plain = now.checked_sub(PLAIN_EVERY).unwrap_or(now);
                 self.giving_back = Some(now);
             }
@@ -154,7 +154,7 @@ impl RunView {
         }
     }
 
-    /// Says what takes so long where nothing has been told for two seconds; called now and then.
+    /// Says what takes so long where nothing was printed for two seconds; called now and then.
     pub fn wait(&mut self) {
         let since = self.giving_back.map(|since| since.elapsed());
         let Some(text) = since.and_then(waits) else { return };
@@ -203,12 +203,12 @@ impl RunView {
     }
 }
 
-/// `giving back the guest's disks, 17 s`; nothing as long as nobody wonders.
+/// `giving back the guest's disks, 17 s`; `None` before [`SILENCE`] is over.
 fn waits(gone: Duration) -> Option<String> {
     (gone >= SILENCE).then(|| format!("giving back the guest's disks, {} s", gone.as_secs()))
 }
 
-/// Returns what a look saw: `after 5 repeats decided: IOPS of randwrite (vdo worse)`, and what is still open.
+/// Returns the outcome of a look at the verdicts so far: `after 5 repeats decided: IOPS of randwrite (vdo worse)`, and what is still open.
 fn looked(
     after: u32,
     claims: &[run::QuestionState],

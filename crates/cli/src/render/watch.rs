@@ -18,12 +18,12 @@ impl WatchView {
         Self { bar: live().then(bar) }
     }
 
-    /// Tells whether somebody can look at it.
+    /// Tells whether it is on a live terminal.
     pub fn is_shown(&self) -> bool {
         self.bar.is_some()
     }
 
-    /// Shows how far it is, and what the device that was asked about does.
+    /// Shows the progress, and the I/O of the device that was asked about.
     pub fn progress(&self, watching: &Watching, length: Duration) {
         let Some(bar) = &self.bar else { return };
         set_fraction(bar, Some(watching.fraction));

@@ -168,7 +168,8 @@ fn one_of_several_processors_is_read_and_the_others_are_missed() {
     paths.iter().zip([8, 800]).for_each(|(path, sector)| fs::write(path, record(sector)).unwrap());
     let one = expect(0, &["advise", text(&paths[0])]);
     assert!(
-        one.err.contains("x.blktrace.1 lies beside") && one.out.contains("1 I/Os"),
+        one.err.contains("x.blktrace.1 belongs to the same recording")
+            && one.out.contains("1 I/Os"),
         "{}",
         one.err
     );

@@ -262,7 +262,7 @@ fn only_results_of_the_steps_are_believed_and_nothing_else_in_the_directory() {
     std::fs::write(&row, before).unwrap();
     for (was, is, phrase) in [
         ("\"fathom_bisection\":1", "\"fathom_bisection\":2", "version 2"),
-        ("\"most\":27", "\"most\":0", "none that can be asked for"),
+        ("\"most\":27", "\"most\":0", "not valid"),
         ("\"threshold\":0.03", "\"threshold\":1e999", "holds no bisection"),
         ("\"seed\":7", "\"seed\":8", "another seed"),
     ] {

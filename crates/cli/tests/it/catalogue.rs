@@ -75,7 +75,7 @@ fn the_file_of_a_shipped_experiment_can_be_had_to_change_it() {
             shipped.text.trim_end()
         );
     }
-    assert!(expect(2, &["catalogue", "all", "--print"]).err.contains("of one experiment"));
+    assert!(expect(2, &["catalogue", "all", "--print"]).err.contains("takes one experiment"));
 }
 
 #[test]
@@ -122,6 +122,6 @@ fn what_ran_in_a_guest_is_in_both_pages_and_not_run_again() {
     let manifest = || std::fs::read(result.join("manifest.json")).unwrap();
     let before = manifest();
     let again = expect(0, &["catalogue", "vdo-vs-plain", "--repeat", "1", "--out", text(out)]);
-    assert!(again.err.contains("vdo-vs-plain: whole already, kept"), "{}", again.err);
+    assert!(again.err.contains("vdo-vs-plain: complete already, kept"), "{}", again.err);
     assert_eq!(before, manifest());
 }

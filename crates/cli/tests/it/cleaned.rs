@@ -322,7 +322,7 @@ fn a_run_goes_on_with_the_device_that_it_began_on_and_with_no_other() {
     goes_on.kill().unwrap();
     goes_on.wait().unwrap();
     let said = fs::read_to_string(ground.at("said")).unwrap();
-    assert!(said.contains("was not compared"), "{said}");
+    assert!(said.contains("was not checked"), "{said}");
     assert_eq!(ground.fathom(&["clean", "r", "--yes"]).code, Some(0));
 }
 

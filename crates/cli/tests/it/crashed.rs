@@ -66,11 +66,7 @@ fn a_crash_is_explained_simulated_and_refused_where_it_cannot_be() {
     expect(0, &["run", text(&experiment), "--simulate", "--out", text(&out)]);
     let shown = json(&["show", text(&out), "--json"]);
     assert_eq!(shown["complete"], true, "{shown:#}");
-    refused(
-        2,
-        &["run", text(&experiment), "--device", "data=/dev/null"],
-        &["boots the machine anew"],
-    );
+    refused(2, &["run", text(&experiment), "--device", "data=/dev/null"], &["reboots the machine"]);
     for (old, new, words) in [
         ("like = \"ssd\"\n", "", ["Only a modelled disk", "like = \"ssd\""]),
         ("\"at_flush\"", "\"late\"", ["destage", "at_flush"]),

@@ -83,7 +83,7 @@ fn a_run_that_still_goes_on_says_so_first_and_gives_no_verdict() {
     let began = told["started_utc"].as_str().unwrap();
     let all = last + 1;
     assert!(
-        shown.out.starts_with(&format!("Still running: cell {all} of {all} runs (")),
+        shown.out.starts_with(&format!("Still running: cell {all} of {all} is running (")),
         "{}",
         shown.out
     );

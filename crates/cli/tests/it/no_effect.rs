@@ -27,8 +27,8 @@ fn options_that_have_no_effect_where_they_stand_are_refused() {
         (&["doctor", "--all"], "SUBJECT"),
         (&["doctor", "--rules", "--prove", "pool_full"], "--rules"),
         (&["doctor", "--rules", "--scale", "lab"], "--rules"),
-        (&["doctor", "vdo-vs-plain", "--all"], "--all is of a result"),
-        (&["doctor", text(&result), "--scale", "lab"], "--scale is of an experiment"),
+        (&["doctor", "vdo-vs-plain", "--all"], "--all is for results"),
+        (&["doctor", text(&result), "--scale", "lab"], "--scale is for experiments"),
         (&["run", "vdo-vs-plain", "--simulate", "--device", "data=/dev/none"], "--simulate"),
     ];
     for (args, said) in refused {

@@ -282,7 +282,7 @@ fn a_log_whose_reader_stalls_costs_lines_and_no_time() {
     let answer = fathom_in(dir.path(), &words);
     assert_eq!(answer.code, Some(0), "{}", answer.err);
     let said = answer.err.lines().find(|line| line.contains("lines of the log")).unwrap();
-    assert!(said.contains("who reads it does not keep up"), "{said}");
+    assert!(said.contains("its reader does not keep up"), "{said}");
 }
 
 #[test]

@@ -56,5 +56,5 @@ fn a_reboot_is_explained_simulated_and_refused_on_the_machine_that_this_is() {
     assert_eq!(shown["complete"], true, "{shown:#}");
     let here =
         ["run", text(&experiment), "--device", "data=/dev/null", "--device", "fast=/dev/null"];
-    refused(2, &here, &["boots the machine anew", "fathom lab run"]);
+    refused(2, &here, &["reboots the machine", "fathom lab run"]);
 }

@@ -214,7 +214,7 @@ fn explain_shows_factors_the_time_of_each_cell_and_what_a_scale_sets() {
 
 #[test]
 fn a_usual_scale_that_the_experiment_does_not_have_is_told_and_it_runs_as_its_file_has_it() {
-    let note = "note: vdo-full has no scale 'full' of its own: this is as its file has it";
+    let note = "note: vdo-full has no scale 'full' of its own: sizes are those of its file";
     let explain = |more: &[&str]| {
         fathom_in(&std::env::temp_dir(), &[&["explain", "vdo-full"][..], more].concat())
     };

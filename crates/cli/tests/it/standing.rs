@@ -73,7 +73,7 @@ fn what_is_no_stack_is_refused_with_a_reason_and_a_remedy() {
         (5, &["doctor", text(&path("cut.tar.xz"))], "no whole archive"),
         (2, &["doctor", text(&path("other.tar"))], "no sosreport"),
         (2, &["doctor", text(&path("none.tar.gz"))], "Cannot read"),
-        (2, &["doctor", text(&path("report")), "--all"], "of results and experiments"),
+        (2, &["doctor", text(&path("report")), "--all"], "for results and experiments"),
     ] {
         let err = expect(code, args).err;
         assert!(err.contains(said) && err.contains("help"), "{args:?}\n{err}");

@@ -150,7 +150,7 @@ fn settings_that_contradict_each_other_are_refused_with_their_limit_and_what_to_
             "256M, sparse, need 22.4 GiB",
             "or sparse_index = false",
         ),
-        ("tail_size = \"128M\"", "128M: too short", "131328k"),
+        ("tail_size = \"128M\"", "128M: too small", "131328k"),
         ("tail_size = \"512M\"", "does not fit on a device of 256 MiB", "512M"),
         ("physical_size = \"4G\"", "room for 3355705344 bytes", "or take a larger device"),
         ("logical_threads = 0", "all zero or all non-zero", "= 1"),

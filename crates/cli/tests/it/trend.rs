@@ -137,7 +137,7 @@ fn standard_input_is_read_and_what_is_no_series_is_refused_with_its_line() {
         ("head.csv", b"day,x\n", "it holds no values"),
         ("bad.csv", b"day,x\na,1\nb,fast\n", "line 3: 'fast' is no finite number"),
         ("latin.csv", b"day,x\na,1\nb\xe9,2\n", "line 3 is not UTF-8"),
-        ("binary.csv", b"\0\0", "it is no text"),
+        ("binary.csv", b"\0\0", "it is not text"),
     ];
     for (name, bytes, said) in cases {
         std::fs::write(dir.path().join(name), bytes).unwrap();

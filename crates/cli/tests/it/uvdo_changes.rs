@@ -132,7 +132,7 @@ fn an_index_outlives_a_stop_and_one_that_is_lost_is_made_anew_by_command() {
     assert_eq!(stored(&run).0, 512);
     running.kill();
     let told = expect(0, &["uvdo", "rebuild", text(&path)]).out;
-    assert!(told.contains("in use, 0 counts mended"), "{told}");
+    assert!(told.contains("in use, 0 counts corrected"), "{told}");
     let told = json(&["uvdo", "rebuild", text(&path), "--json"]);
     assert_eq!(told["index_records"], 256);
     let running = Running::start(&path, &run, &[]);

@@ -1,4 +1,4 @@
-//! The AES fan with the AES instructions of x86-64, a counter in a vector; and what the wider paths take from here.
+//! The AES fan with the AES instructions of x86-64, one counter in each vector; the wider paths share some of its functions.
 
 use std::arch::x86_64::{
     __m128i, _mm_add_epi64, _mm_aesdec_si128, _mm_aesenc_si128, _mm_cmpeq_epi8, _mm_cvtsi128_si64,

@@ -17,19 +17,19 @@ pub struct BlockCheck {
     unit: usize,
     /// Random bytes at the head of a block, where they can be compared in one pass.
     one_run: Option<usize>,
-    /// The texts of blocks, and how many they are.
+    /// The texts of blocks, and their number.
     texts: Option<(Arc<Texts>, u32)>,
 }
 
 impl BlockCheck {
-    /// For blocks of `unit` bytes.
+    /// Creates the check for blocks of `unit` bytes.
     pub fn new(generator: Generator, layout: BlockLayout, unit: usize) -> Self {
         // One lane alone fits some root whatever it holds: a second one has to agree.
         let one_run = generator.one_run(layout, unit).filter(|&random| random >= 2 * LANE);
         Self { generator, layout, unit, one_run, texts: None }
     }
 
-    /// For blocks of `count` texts, from the first on.
+    /// Creates the check for blocks of `count` texts, from the first on.
     pub(crate) fn of_texts(generator: Generator, texts: Arc<Texts>, count: u32) -> Self {
         let layout = BlockLayout::head(BLOCK);
         Self { generator, layout, unit: BLOCK, one_run: None, texts: Some((texts, count)) }
@@ -40,7 +40,7 @@ impl BlockCheck {
         self.unit
     }
 
-    /// The root of `id`: [`Root::of`], without asking what the processor can.
+    /// The root of `id`, as from [`Root::of`], but without looking up which instructions the processor has.
     #[inline]
     pub fn root_of(&self, id: ContentId) -> Root {
         self.generator.root(id)

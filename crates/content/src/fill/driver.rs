@@ -36,7 +36,8 @@ macro_rules! driver {
                 }
             }
 
-            /// Hands the next batch to `put`, vector by vector with their numbers: all lanes of a kind, then of the next of its chain.
+            /// Passes the next batch to `put`, vector by vector, each with its number: all lanes of one kind, then those of the next kind in
+            /// its chain.
             #[inline]
             #[target_feature(enable = $all)]
             fn next(&mut self, mut put: impl FnMut(usize, $vector)) {

@@ -1,6 +1,6 @@
 //! The numbers of the AES fan: its keys, its steps, and how lanes follow from each other.
 //!
-//! They are constants for ever: any other makes other bytes, and blocks written before would no longer name their content.
+//! They must never change: other numbers make other bytes, and blocks written before would no longer name their content.
 
 /// A lane of 16 bytes.
 pub(crate) type Lane = [u8; 16];

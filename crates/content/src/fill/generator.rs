@@ -52,7 +52,7 @@ impl Path {
         &ALL[..1]
     }
 
-    /// Tells whether the path makes the bytes of the portable one, and finds others wrong.
+    /// Tells whether the path makes the same bytes as the portable one, and detects wrong bytes.
     fn is_sound(self) -> bool {
         let generator = Generator { path: self };
         makes_the_bytes(
@@ -115,12 +115,12 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// By the fastest path of this processor.
+    /// Creates a generator with the fastest path of this processor.
     pub fn best() -> Self {
         Self { path: Path::best() }
     }
 
-    /// By `path`; by the fastest one where this processor does not have it.
+    /// Creates a generator with `path`, or with the fastest one where this processor does not have it.
     pub fn with_path(path: Path) -> Self {
         if Path::available().contains(&path) { Self { path } } else { Self::best() }
     }
@@ -157,7 +157,7 @@ impl Generator {
         crate::identify(block).filter(|&id| self.matches(id, layout, block).is_ok())
     }
 
-    /// Tells whether `block` holds the bytes of `id`: faster than [`Generator::matches`], but says not where it differs.
+    /// Tells whether `block` holds the bytes of `id`: faster than [`Generator::matches`], but does not say where it differs.
     #[inline]
     pub fn holds(self, id: ContentId, layout: BlockLayout, block: &[u8]) -> bool {
         #[cfg(target_arch = "x86_64")]

@@ -1,6 +1,6 @@
 //! Making blocks from their roots.
 //!
-//! Between the stores of two blocks every saved register is one more store. So the usual case, random bytes and then zeros, is a chain of
+//! Every register saved between the stores of two blocks costs one more store. So the usual case, random bytes and then zeros, is a chain of
 //! tail calls, and everything else is in functions of its own.
 
 use super::generator::{Generator, Path};
@@ -88,7 +88,7 @@ impl Root {
 }
 
 impl Generator {
-    /// The roots of `ids`, put where they are kept. Each is stored whole: whoever loads one that was stored in halves waits for them.
+    /// The roots of `ids`, put where they are kept. Each is stored whole: the load of one stored in halves would stall.
     #[inline]
     pub(crate) fn roots<const N: usize>(self, ids: &[ContentId; N], roots: &mut [Root; N]) {
         match self.path {
@@ -101,7 +101,7 @@ impl Generator {
         }
     }
 
-    /// The root of `id` in registers: [`Root::of`], without asking what the processor can.
+    /// The root of `id` in registers, as from [`Root::of`], but without looking up which instructions the processor has.
     #[inline]
     pub(crate) fn root(self, id: ContentId) -> Root {
         match self.path {

@@ -34,7 +34,7 @@ pub(super) mod aes {
         _mm_aesdeclast_si128(mixed, _mm_setzero_si128())
     }
 
-    /// Undoes one `aesdec`. The inverse of MixColumns three times is MixColumns, for four times it is nothing.
+    /// Undoes one `aesdec`. Three inverse MixColumns in a row are a MixColumns, because four are the identity.
     #[inline]
     #[target_feature(enable = "aes,sse2")]
     fn undo_decrypt(state: __m128i, round: u128) -> __m128i {

@@ -12,7 +12,7 @@ const LANE: usize = size_of::<Lane>();
 pub(crate) struct Text<'a> {
     /// As long as the block.
     pub bytes: &'a [u8],
-    /// The place behind it at which the random bytes begin.
+    /// The offset in the block at which the random bytes of the tail begin.
     pub tail: usize,
 }
 

@@ -7,18 +7,18 @@ use virtio_bindings::virtio_blk::{
 
 /// Bytes of the device's configuration.
 pub(super) const LENGTH: usize = 60;
-/// Segments of a request at most: the queue holds as many descriptors, and two more are needed.
+/// Largest number of segments of a request: the queue holds as many descriptors, and two more are needed.
 const SEGMENTS: u32 = 254;
 /// Bytes of a physical block.
 const PHYSICAL: u32 = 4096;
-/// Sectors of 512 bytes in a discard at most: 1 GiB.
+/// Largest number of sectors of 512 bytes in a discard: 1 GiB.
 const DISCARD: u32 = 1 << 21;
 
 /// Returns what the device can do, as bits: whether it has a volatile cache, and whether it takes discards.
 pub(super) fn features(volatile: bool, discard: bool) -> u64 {
     let always = [VIRTIO_BLK_F_SEG_MAX, VIRTIO_BLK_F_BLK_SIZE, VIRTIO_BLK_F_TOPOLOGY];
     let features = always.into_iter().fold(0, |features, bit| features | 1 << bit);
-    // Without it the guest takes the disk for one without a write cache.
+    // Without the flush feature the guest takes the disk for one without a write cache.
     features
         | u64::from(volatile) << VIRTIO_BLK_F_FLUSH
         | u64::from(discard) << VIRTIO_BLK_F_DISCARD
@@ -32,7 +32,7 @@ pub(super) fn bytes(size: u64, logical: u32) -> [u8; LENGTH] {
     put(0, &(size / 512).to_le_bytes());
     put(12, &SEGMENTS.to_le_bytes());
     put(20, &logical.to_le_bytes());
-    // log2 of logical blocks in a physical one; the least and the best I/O in logical blocks.
+    // log2 of the logical blocks in a physical one; then the minimum and the optimal size of an I/O, in logical blocks.
     put(24, &[inside.ilog2() as u8, 0]);
     put(26, &(inside as u16).to_le_bytes());
     put(36, &DISCARD.to_le_bytes());

@@ -58,7 +58,7 @@ impl Notes {
         }
     }
 
-    /// Ends the trace and says how late replies were.
+    /// Ends the trace and returns how late replies were.
     pub(super) fn finish(&mut self) -> ServingStats {
         self.hand_over();
         self.give = None;
@@ -111,7 +111,7 @@ impl Times {
         self.most = self.most.max(ns);
     }
 
-    /// The end of the bucket below which that share lies.
+    /// Returns the end of the bucket that holds this quantile.
     fn quantile(&self, share: f64) -> u64 {
         let wanted = (self.count as f64 * share).ceil() as u64;
         let mut seen = 0;

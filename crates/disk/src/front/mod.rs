@@ -55,7 +55,7 @@ pub const RING_SIZE: usize = 256;
 /// The largest split ring that virtio allows (virtio 1.2, section 2.7). Firmware and kernel of the guest negotiate one after the other,
 /// each its own size, and QEMU 10 offers more than it was asked for: the server takes whatever comes.
 const LARGEST_RING: usize = 1 << 15;
-/// The timer among the events of the thread: queues and the end come before.
+/// Number of the timer's event: those of the queue and of the end come before it.
 const TIMER: u16 = 2;
 
 /// The description of a disk that is to be served.
@@ -81,8 +81,8 @@ pub struct Service {
     pub trace: PathBuf,
     /// Number of requests that the trace holds at most.
     pub most_requests: u64,
-    /// Path of the file that has its contents, and gets them at its end; an empty file is an empty disk. `None`: it begins empty, and
-    /// forgets what it holds.
+    /// Path of the file that its contents are read from at its start and written to at its end; an empty file is an empty disk. `None`: it begins
+    /// empty, and forgets what it holds.
     #[serde(default)]
     pub contents: Option<PathBuf>,
 }
@@ -100,13 +100,13 @@ struct Front {
     role: String,
     config: [u8; config::LENGTH],
     features: u64,
-    /// Tells whether every write is on the medium when it is replied to: the guest was told of no cache, and flushes nothing.
+    /// Tells whether every write is on the medium when it is replied to: the guest was told that there is no cache, and does not flush.
     through: bool,
     memory: Memory,
     began: Instant,
     timer: OwnedFd,
     event_idx: bool,
-    /// Why this thread has no priority; not asked for yet.
+    /// The outcome of asking for real-time priority; `None` before that.
     priority: Option<std::result::Result<(), String>>,
     /// Closes the connection to QEMU.
     connection: Option<ShutdownHandle>,
@@ -114,7 +114,7 @@ struct Front {
     broken: Option<String>,
     pending: HashMap<u64, Pending>,
     asked: u64,
-    /// Bytes of the write that is taken, and of the read that is replied to.
+    /// Bytes of the write that is being taken; the next field holds those of the read that is being replied to.
     bytes: Vec<u8>,
     data: Vec<u8>,
     replies: Vec<Reply>,
@@ -152,7 +152,7 @@ pub fn serve(listener: UnixListener, service: &Service) -> Result<ServingStats> 
         front.keep(path)?;
     }
     match ended {
-        // A machine that ends closes the connection, wherever it is just then.
+        // A machine that ends closes the connection, whatever is under way.
         Ok(()) | Err(HandleRequest(Disconnected | PartialMessage)) => {}
         Err(error) => return Err(failed("cannot follow what QEMU asks for")(&error)),
     }
@@ -191,7 +191,7 @@ impl Front {
         );
         let timer = timer.map_err(|e| io("cannot make a timer for", &service.trace)(e.into()))?;
         Ok(Self {
-            // What is not cached is on the medium when it is replied to.
+            // Without a cache, data are on the medium when the reply is sent.
             drive: Drive::new(disk, store).destaging(attributes.destage.filter(|_| cached)),
             role: service.role.clone(),
             config: config::bytes(size, attributes.logical_block.unwrap_or(512)),
@@ -213,7 +213,7 @@ impl Front {
         })
     }
 
-    /// Writes down what the disk holds, as it is at this moment.
+    /// Writes the present contents of the disk to a file.
     fn keep(&mut self, path: &Path) -> Result<()> {
         let io = |source| Error::Io { what: "cannot write", path: path.to_owned(), source };
         self.drive.advance(self.now(), &mut Vec::new());
@@ -277,7 +277,7 @@ impl Front {
         if self.data.len() < read {
             self.data.resize(read, 0);
         }
-        // What the buffer held before is overwritten: places that were never written read as zeroes.
+        // The old content of the buffer is overwritten everywhere: places that were never written read as zeroes.
         let data = self.data.get_mut(..read).unwrap_or_default();
         if read > 0 {
             well = self.drive.read(request.offset, data).is_ok();
@@ -297,14 +297,14 @@ impl Front {
         Ok(())
     }
 
-    /// Takes what the ring holds and sends the replies that are due. Requests that come meanwhile are taken too.
+    /// Takes the requests in the ring and sends the replies that are due. Requests that come meanwhile are taken too.
     fn serve_ring(&mut self, event: u16, rings: &[VringMutex]) -> std::io::Result<()> {
         if self.priority.is_none() {
             self.priority = Some(sys::priority::real_time().map_err(|error| error.to_string()));
         }
         let Some(ring) = rings.first() else { return Ok(()) };
         if event == TIMER {
-            // How often it was due does not matter.
+            // The number of times that it was due does not matter.
             let _ = rustix::io::read(&self.timer, &mut [0; 8]);
         }
         loop {
@@ -326,7 +326,7 @@ impl Front {
         self.set_timer()
     }
 
-    /// Sets the timer to what happens next.
+    /// Sets the timer to the next event.
     fn set_timer(&self) -> std::io::Result<()> {
         let at = self.drive.next().map_or(0, |at| at.saturating_sub(self.now()).max(1));
         let none = Timespec { tv_sec: 0, tv_nsec: 0 };
@@ -340,7 +340,7 @@ impl Front {
     }
 }
 
-/// Returns what a disk holds when it begins.
+/// Returns the contents of a disk at its start.
 fn contents(service: &Service) -> Result<Store> {
     let empty = || Store::new(service.size.0, service.most);
     let Some(path) = &service.contents else { return Ok(empty()) };
@@ -351,7 +351,7 @@ fn contents(service: &Service) -> Result<Store> {
     }
     let from = BufReader::with_capacity(1 << 20, file);
     let mut store = crate::contents::load(from, service.size.0, service.most).map_err(io)?;
-    // It had its power until now, and nothing else to do.
+    // The disk was idle and had power until now, so that everything is on the medium.
     store.stable(0, service.size.0, u64::MAX);
     Ok(store)
 }
@@ -400,7 +400,7 @@ impl VhostUserBackendMut for Front {
         Ok(())
     }
 
-    /// Serves the ring. An error ends the service and is kept, since who calls this would drop it and the guest would wait for ever.
+    /// Serves the ring. An error ends the service and is kept, since the caller would drop it and the guest would wait for ever.
     fn handle_event(
         &mut self,
         event: u16,

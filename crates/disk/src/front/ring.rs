@@ -14,17 +14,17 @@ use crate::request::Op;
 /// Descriptors of a request.
 pub(super) type Chain = DescriptorChain<GuestMemoryLoadGuard<GuestMemoryMmap>>;
 
-/// Bytes that an answer to the question for the serial number has.
+/// Bytes of the answer to a request for the serial number.
 const SERIAL: usize = 20;
 
 /// The request of the guest, read from its memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GuestRequest {
-    /// Something of the disk.
+    /// An operation on the disk.
     Disk { op: Op, offset: u64, length: u64 },
-    /// Its serial number.
+    /// A request for its serial number.
     Serial,
-    /// Something that it does not know, or cannot be read.
+    /// A request that is not known, or cannot be read.
     Unknown,
 }
 
@@ -60,13 +60,13 @@ fn read(chain: &Chain, bytes: &mut Vec<u8>) -> Option<GuestRequest> {
     }
 }
 
-/// Bytes that the guest wants, without the status behind them.
+/// Returns the number of bytes that the guest wants, without the status behind them.
 fn room(chain: &Chain) -> Option<u64> {
     let writer = chain.clone().writer(chain.memory()).ok()?;
     (writer.available_bytes() as u64).checked_sub(1)
 }
 
-/// Writes the answer: bytes and status; how many bytes that are.
+/// Writes the answer: bytes and status; returns their length.
 pub(super) fn answer(chain: &Chain, bytes: &[u8], well: bool) -> u32 {
     let status = if well { VIRTIO_BLK_S_OK } else { VIRTIO_BLK_S_IOERR };
     put(chain, bytes, status).unwrap_or(0)

@@ -5,19 +5,19 @@ use serde::{Deserialize, Serialize};
 /// Figures of all requests that were served.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServingStats {
-    /// Replies.
+    /// Number of replies.
     pub requests: u64,
-    /// By how much half of them were late at most: sent, minus computed.
+    /// Median lateness of replies (instant sent, minus instant computed), nanoseconds.
     pub late_p50_ns: u64,
-    /// By how much 99 of 100 were late at most.
+    /// 99th percentile of the lateness, nanoseconds.
     pub late_p99_ns: u64,
-    /// The latest.
+    /// Largest lateness, nanoseconds.
     pub late_max_ns: u64,
     /// The median latency that the model computed.
     pub model_p50_ns: u64,
-    /// Tells whether the thread that keeps time ran before all usual ones, or why not.
+    /// The reason why the thread that keeps time had no real-time priority; `None` where it had it.
     #[serde(default)]
     pub priority: Option<String>,
-    /// Why the trace is not whole.
+    /// The reason why the trace is not complete.
     pub trace_error: Option<String>,
 }

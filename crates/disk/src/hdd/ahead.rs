@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use super::geometry::{Geometry, Place};
 use crate::profile::Profile;
 
-/// Bytes from the first to before the second.
+/// A range of bytes: the first, and the one after the last.
 type Range = (u64, u64);
 
-/// The head reads on from a byte at an instant, and stops at a byte.
+/// A stream of the idle head, which reads on from a byte at an instant, and stops at a byte.
 #[derive(Debug, Clone, Copy)]
 struct Stream {
     /// The first byte that it or the request before it read.
@@ -25,7 +25,7 @@ impl Stream {
         if byte <= self.from { f64::MIN } else { self.since + geometry.transfer(self.from, byte) }
     }
 
-    /// Up to where it has read at `now`.
+    /// Returns the byte up to which it has read at `now`.
     fn reached(&self, geometry: &Geometry, now: f64) -> u64 {
         let turned = now - self.since;
         if turned <= 0.0 {
@@ -35,12 +35,12 @@ impl Stream {
     }
 }
 
-/// The drive's read cache: segments of what was read, and what the idle head reads on.
+/// The drive's read cache: segments of data that were read, and the stream that the idle head reads on.
 #[derive(Debug, Clone)]
 pub(crate) struct ReadAhead {
     /// Bytes that it reads ahead of the last request.
     ahead: u64,
-    /// Most segments; the least recently used (LRU) is dropped first.
+    /// Largest number of segments; the least recently used (LRU) is dropped first.
     most: usize,
     segments: VecDeque<Range>,
     stream: Option<Stream>,
@@ -58,7 +58,7 @@ impl ReadAhead {
         }
     }
 
-    /// Tells whether all of a range is there at `now`. A hit on the running stream lets it read further.
+    /// Tells whether all of a range is in memory at `now`. A hit on the running stream lets it read further.
     pub(crate) fn has(&mut self, geometry: &Geometry, range: Range, now: f64) -> bool {
         if let Some(stream) = self.stream
             && stream.begin <= range.0
@@ -84,8 +84,8 @@ impl ReadAhead {
             .then(|| stream.when(geometry, range.1))
     }
 
-    /// The host has read up to `byte`: the stream goes on ahead of it. One that stands still starts again when less than half of
-    /// what it reads ahead is left.
+    /// Lets the stream go on ahead of `byte`, up to which the host has read. One that has stopped starts again when less than half of its read-ahead
+    /// is left.
     pub(crate) fn go_on(&mut self, geometry: &Geometry, byte: u64, now: f64) {
         let limit = byte.saturating_add(self.ahead).min(self.size);
         let Some(stream) = &mut self.stream else { return };
@@ -101,7 +101,7 @@ impl ReadAhead {
         }
     }
 
-    /// A request from `begin` to `end` was read from the medium, ending at `since`: the head reads on.
+    /// Lets the head read on after a request from `begin` to `end`, which was read from the medium until `since`.
     pub(crate) fn begin(&mut self, (begin, end): Range, since: f64) {
         if self.ahead == 0 {
             return;
@@ -115,7 +115,7 @@ impl ReadAhead {
         Some(geometry.place(self.stream?.reached(geometry, now)))
     }
 
-    /// The head is wanted elsewhere at `now`: what was read until then is kept.
+    /// Stops the stream, since the head is wanted elsewhere at `now`; what was read until then is kept.
     pub(crate) fn stop(&mut self, geometry: &Geometry, now: f64) {
         if let Some(stream) = self.stream.take() {
             self.keep((stream.begin, stream.reached(geometry, now)));
@@ -126,7 +126,7 @@ impl ReadAhead {
         if self.most == 0 || range.0 >= range.1 {
             return;
         }
-        // What touches it becomes one with it.
+        // Segments that touch it are merged with it.
         self.segments.retain(|&(begin, end)| {
             let touches = begin <= range.1 && range.0 <= end;
             if touches {

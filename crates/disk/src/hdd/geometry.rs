@@ -57,7 +57,7 @@ impl Geometry {
             .iter()
             .map(|&(from, width, rate)| {
                 let bytes = size as f64 * width * rate / all;
-                // Rates are what data sheets give: sustained, the skew from track to track included.
+                // The rates are the sustained ones of data sheets, the skew from track to track included.
                 let track_bytes = rate * (turn + skew) / 1e9;
                 let zone = Zone { first, bytes, track_bytes, spin, from, width };
                 first += bytes;

@@ -18,7 +18,7 @@ use crate::request::{Event, Op, Request, instant};
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
     request: Request,
-    /// When the arm may go for it.
+    /// Instant from which on the arm may go for it.
     ready: f64,
     place: Place,
     /// The write's number.
@@ -30,7 +30,7 @@ struct Waiting {
 struct Writing {
     extent: Extent,
     end: f64,
-    /// The last write that can be in it.
+    /// The number of the last write that can be in it.
     upto: u64,
 }
 
@@ -60,12 +60,12 @@ pub(crate) struct Hdd {
     discarded: Vec<(u64, u64, u64)>,
     /// Writes so far.
     written: u64,
-    /// When the arm is free, and where it is then: the byte after the last transfer.
+    /// Instant at which the arm is free; the next field is its place then: the byte after the last transfer.
     free: f64,
     head: Place,
     head_byte: u64,
     link_free: f64,
-    /// Since when there is something in the write cache.
+    /// Instant since which there is something in the write cache.
     dirty_since: f64,
     /// Tells whether the cache had the arm last, while writes or flushes waited for it.
     cache_had_turn: bool,
@@ -146,7 +146,7 @@ impl Hdd {
         self.queue.push_back(Waiting { request, ready, place, number: self.written });
     }
 
-    /// The interface, from `ready` on.
+    /// Occupies the interface from `ready` on; returns the instant when the bytes have crossed it.
     fn cross(&mut self, ready: f64, length: u64) -> f64 {
         self.link_free = self.link_free.max(ready) + length as f64 * self.per_byte;
         self.link_free
@@ -173,7 +173,7 @@ impl Hdd {
     /// Replies to flushes whose writes are all on the medium.
     fn finish_flushes(&mut self, now: f64, events: &mut Vec<Event>) {
         while let Some(&(id, upto)) = self.flushes.front() {
-            // What is on its way is not there yet.
+            // An extent that is being written is not on the medium yet.
             if self.writing.is_some() || self.cache.oldest().is_some_and(|oldest| oldest <= upto) {
                 return;
             }
@@ -204,21 +204,21 @@ impl Hdd {
         }
     }
 
-    /// An extent is on the medium.
+    /// Notes that an extent is on the medium.
     fn written_back(&mut self, Writing { extent, end, upto }: Writing, events: &mut Vec<Event>) {
         let (offset, length) = (extent.begin, extent.end - extent.begin);
         events.push(Event::Stable { offset, length, upto, at: instant(end) });
         self.relieve(end, events);
     }
 
-    /// The cache holds less than before: room for writes, and perhaps the end of a flush.
+    /// Makes use of the room that has come free in the cache: admits writes, and perhaps ends a flush.
     fn relieve(&mut self, now: f64, events: &mut Vec<Event>) {
         self.admit(now, events);
         self.finish_flushes(now, events);
     }
 
-    /// The arm is free at `now` and there is something to do. Requests go before the cache; while writes or flushes wait for
-    /// the cache they take turns.
+    /// Gives the arm, which is free at `now`, something to do. Requests go before the cache; while writes or flushes wait for the cache, the two take
+    /// turns.
     fn dispatch(&mut self, now: f64, events: &mut Vec<Event>) {
         let is_ready = self.queue.iter().take(self.depth).any(|w| w.ready <= now);
         let dirty = !self.cache.is_empty() && self.dirty_since <= now;
@@ -232,7 +232,7 @@ impl Hdd {
         }
     }
 
-    /// Returns how long until a place is below the head. What comes up before the arm has settled on a track is missed once.
+    /// Returns the time until a place is below the head. A place that passes before the arm has settled on a track is missed for one turn.
     fn positioning(&self, head: &Place, now: f64, place: &Place, writes: bool) -> f64 {
         let seek = self.geometry.seek(head, place);
         if seek == 0.0 {

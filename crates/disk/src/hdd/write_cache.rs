@@ -19,7 +19,7 @@ const AT_ONCE: u64 = 2 << 20;
 /// Dirty extents, bounded in bytes and in number.
 #[derive(Debug, Clone)]
 pub(crate) struct WriteCache {
-    /// Begin to end and oldest write; no two touch.
+    /// The end and the oldest write of each extent, by its beginning; no two extents touch.
     extents: BTreeMap<u64, (u64, u64)>,
     bytes: u64,
     most_bytes: u64,

@@ -15,12 +15,12 @@ const PARAMETERS: &[Parameter] = parameters! {
     "page" Size 4.0 * KIB, 1024.0 * KIB; "what a die reads or programs at once"
     "read" Time 0.0, 10_000.0 * US; "time in which a die reads a page"
     "program" Time 0.0, 100_000.0 * US; "time in which a die programs a page"
-    "firmware" Time 0.0, 10_000.0 * US; "from the arrival of a read until the dies act"
-    "command" Time 0.0, 1_000.0 * US; "what a request costs on the link, beside its bytes"
+    "firmware" Time 0.0, 10_000.0 * US; "time from the arrival of a read until the dies act"
+    "command" Time 0.0, 1_000.0 * US; "time that a request takes on the link, beside its bytes"
     "link" Rate MB, 100_000.0 * MB; "rate of the link"
-    "buffer_latency" Time 0.0, 10_000.0 * US; "what a write takes longer than its way over the link"
-    "buffer_size" Size 64.0 * KIB, 16_384.0 * MIB; "bytes that wait in the write buffer at most"
-    "flush" Time 0.0, 1_000_000.0 * US; "what a flush takes after the last page is programmed"
+    "buffer_latency" Time 0.0, 10_000.0 * US; "time that a write takes beyond its transfer over the link"
+    "buffer_size" Size 64.0 * KIB, 16_384.0 * MIB; "largest number of bytes that wait in the write buffer"
+    "flush" Time 0.0, 1_000_000.0 * US; "time that a flush takes after the last page is programmed"
     "power_loss_protection" Switch 0.0, 1.0; "whether the buffer survives a power cut, and flushes cost nothing"
 };
 

@@ -2,7 +2,7 @@
 
 use super::parameter::Parameter;
 
-/// Which model a profile is for.
+/// The kind of model that a profile is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ModelKind {
@@ -23,7 +23,7 @@ pub struct Profile {
     pub about: &'static str,
     kind: ModelKind,
     parameters: &'static [Parameter],
-    /// In the order of the parameters: nanoseconds, bytes, bytes per second, shares of 1, counts, 0 or 1.
+    /// Values in the order of the parameters: nanoseconds, bytes, bytes per second, shares of 1, counts, 0 or 1.
     values: Vec<f64>,
     /// Figures from data sheets.
     pub published: &'static [Published],
@@ -31,18 +31,18 @@ pub struct Profile {
     pub reaches: &'static [Reach],
 }
 
-/// A figure that a data sheet or a test of others gives.
+/// A figure from a data sheet or from a test by others.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Published {
     /// The name of the figure.
     pub what: &'static str,
-    /// As they write it.
+    /// The figure as the source writes it.
     pub value: &'static str,
-    /// Who.
+    /// The source.
     pub source: &'static str,
 }
 
-/// The load of a row that shows what a profile reaches.
+/// The load of a row that shows the speed of a profile.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reach {
     /// The row's name.
@@ -60,7 +60,7 @@ pub struct Reach {
 /// The places that requests go to.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Shape {
-    /// Anywhere in the first so much of the disk: 1 is all of it.
+    /// Anywhere in the first part of the disk, given as a share: 1 is all of it.
     Random(f64),
     /// One after another, from this part of the disk on.
     Sequential(f64),
@@ -78,7 +78,7 @@ impl Profile {
         Self { name, about, kind, parameters, values: values.to_vec(), published, reaches }
     }
 
-    /// Returns which model it is for.
+    /// Returns the kind of model that it is for.
     pub fn kind(&self) -> ModelKind {
         self.kind
     }
@@ -88,7 +88,7 @@ impl Profile {
         self.parameters.iter().zip(self.values.iter().copied())
     }
 
-    /// Tells whether what was replied to may be lost in a power cut.
+    /// Tells whether data may be lost in a power cut after the reply to their write.
     pub fn is_volatile(&self) -> bool {
         match self.kind {
             ModelKind::Hdd => self.get("write_cache") != 0.0,
@@ -102,7 +102,7 @@ impl Profile {
         self.values().find(|(p, _)| p.name == name).map_or(f64::NAN, |(_, value)| value)
     }
 
-    /// Puts another value in place.
+    /// Replaces the value of a parameter.
     pub(crate) fn set(&mut self, name: &str, value: f64) {
         let place = self.parameters.iter().position(|p| p.name == name);
         if let Some(slot) = place.and_then(|place| self.values.get_mut(place)) {

@@ -1,4 +1,4 @@
-//! Kinds of disks as data: parameters with their ranges, what data sheets say beside them.
+//! Kinds of disks as data: parameters with their ranges, and figures from data sheets beside them.
 
 mod flash;
 mod form;
@@ -14,7 +14,7 @@ pub fn profiles() -> &'static [Profile] {
     ALL.get_or_init(|| {
         let memory = (
             "memory",
-            "no model: as fast as the guest's way to the host's memory",
+            "no model: as fast as the guest can reach the host's memory",
             ModelKind::Memory,
         );
         vec![hdd::hdd(), flash::ssd(), flash::nvme(), Profile::new(memory, &[], &[], &[], &[])]

@@ -61,7 +61,7 @@ impl Parameter {
         }
     }
 
-    /// Returns what it takes, in words that follow "takes".
+    /// Returns the values that it takes, in words that follow "takes".
     pub fn takes(&self) -> String {
         let (least, most) = (self.show(self.least), self.show(self.most));
         match self.quantity {
@@ -77,7 +77,7 @@ impl Parameter {
         }
     }
 
-    /// Reads what was written for it; `None` when that is nothing that it takes.
+    /// Reads what was written for it; `None` where that is not a value that it takes.
     pub(crate) fn read(&self, given: &Scalar) -> Option<f64> {
         let value = match (self.quantity, given) {
             (Quantity::Switch, Scalar::Switch(on)) => f64::from(u8::from(*on)),

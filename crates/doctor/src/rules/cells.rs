@@ -83,7 +83,7 @@ fn of_variant(result: &ResultSet, name: &str) -> Option<Finding> {
             " An emulated CPU now and then crashes a guest that did nothing wrong: --resume runs such cells again.",
         );
     }
-    // What QEMU and the guest's kernel said stands behind what happened, each text once.
+    // The messages of QEMU and of the guest's kernel follow the description, each text once.
     let raw: Vec<String> = others_words.iter().map(|raw| format!(": {raw}")).collect();
     Some(Finding {
         rule: "failed_cells".into(),
@@ -96,10 +96,10 @@ fn of_variant(result: &ResultSet, name: &str) -> Option<Finding> {
     })
 }
 
-/// The words of the lab for a guest that neither it nor Fathom ended.
+/// The lab's words for a guest that was ended neither by itself nor by Fathom.
 const FROM_OUTSIDE: &str = "ended from outside";
 
-/// The files of the result that say what went on: those that are there.
+/// Names the files of the result that describe what happened: those that exist.
 fn whereabouts(result: &ResultSet) -> String {
     let logs = result.lab_files.keys().filter(|name| name.ends_with(".log"));
     let mut files: Vec<String> = logs.map(|name| format!("lab/{name}")).collect();
@@ -115,10 +115,10 @@ fn whereabouts(result: &ResultSet) -> String {
     }
 }
 
-/// Disturbed cells that are named; the tables and pictures mark each.
+/// Number of disturbed cells that are named; the tables and pictures mark each.
 const NAMED: usize = 5;
 
-/// Something else on the machine took what cells needed.
+/// Something else on the machine took CPU time or memory that cells needed.
 pub(crate) fn disturbed(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     let mut share = Share::default();
     let mut cells = Vec::new();
@@ -152,8 +152,8 @@ pub(crate) fn disturbed(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
 /// Share of the usual frequency, percent, below which the CPUs of a cell ran slower.
 pub(crate) const SLOW_PERCENT: f64 = 90.0;
 
-/// CPUs ran slower in some cells. A note: the frequency is read at two instants alone, and a governor that follows the load has it low in any
-/// cell that happened to rest then.
+/// CPUs ran slower in some cells. This is a note, because the frequency is read at only two instants, and a governor that follows the load keeps it
+/// low in any cell that was idle just then.
 pub(crate) fn slow_cpus(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     let of_host = slower(result, |cell| cell.entry.host.as_ref());
     let of_cell = slower(result, |cell| cell.record.as_ref()?.machine.as_ref());
@@ -166,14 +166,14 @@ pub(crate) fn slow_cpus(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
         subject: None,
         message: format!("CPUs ran at a lower frequency in {} cells than in the others.", cells.len()),
         evidence: format!("At both ends of the cell, {}{more}.", first.join("; ")),
-        remedy: "Take the governor 'performance' (cpupower frequency-set -g performance), and see whether the machine is warm; with another governor, CPUs that rest when they are looked at are slow, too."
+        remedy: "Take the governor 'performance' (cpupower frequency-set -g performance), and see whether the machine is warm; with another governor, CPUs that are idle when they are read look slow, too."
             .into(),
         ..Finding::default()
     };
     Vec::from_iter((!cells.is_empty()).then_some(finding))
 }
 
-/// Cells whose machine ran at less than the usual of all cells, the median.
+/// Describes the cells whose machine ran at a lower frequency than usual, which is the median of all cells.
 fn slower(result: &ResultSet, of: fn(&CellData) -> Option<&MachineLoad>) -> Vec<String> {
     let mhz = |cell: &CellData| of(cell)?.frequency_mhz;
     let all: Sorted = result.cells.iter().filter_map(mhz).collect();
@@ -186,7 +186,7 @@ fn slower(result: &ResultSet, of: fn(&CellData) -> Option<&MachineLoad>) -> Vec<
     result.cells.iter().filter_map(name).collect()
 }
 
-/// Teardown left something that nobody took down since.
+/// Teardown left something behind that has not been taken down since.
 pub(crate) fn leftovers(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     let mut findings = Vec::new();
     let cleaned = result.transcript.iter().rfind(|entry| entry.about == CLEANED);
@@ -212,7 +212,7 @@ pub(crate) fn leftovers(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     findings
 }
 
-/// Cells say something of themselves.
+/// Cells gave notices about themselves.
 pub(crate) fn notices(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     let mut findings = Vec::new();
     for variant in &result.manifest.plan.variants {

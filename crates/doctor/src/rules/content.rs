@@ -6,19 +6,19 @@ use results::model::{AskedContent, Finding, LoadSummary, Severity, StageRecord, 
 use results::read::ResultSet;
 use units::show::significant;
 
-/// A share may be off by this much, percentage points, beyond what sampling explains.
+/// Tolerance for a share, percentage points, beyond the error that sampling explains.
 pub(crate) const SHARE_TOLERANCE: f64 = 1.0;
-/// Standard errors that sampling explains: off by more happens to one sample in about 400.
+/// Number of standard errors that sampling explains: one sample in about 400 is farther off.
 const ERRORS: f64 = 3.0;
 /// The mean LZ4 size may be off by this much, bytes: the generator hits each block within 3.
 const SIZE_TOLERANCE: f64 = 3.0;
 
-/// One figure of content that is held against what was asked.
+/// One figure of content that is compared with what was asked.
 struct Held {
     id: &'static str,
     unit: &'static str,
     tolerance: f64,
-    /// The standard error that sampling gives it.
+    /// Id of the figure with the standard error that sampling gives it.
     error: Option<&'static str>,
 }
 
@@ -33,7 +33,7 @@ const fn share(id: &'static str, error: &'static str) -> Held {
     Held { id, unit: "%", tolerance: SHARE_TOLERANCE, error: Some(error) }
 }
 
-/// Content was achieved that is off what was asked for.
+/// The achieved content differs from what was asked for.
 pub(crate) fn off_asked(result: &ResultSet, analysis: &Analysis) -> Vec<Finding> {
     let of = |written: Written| {
         let rounding = rounding(result, &written);
@@ -42,8 +42,8 @@ pub(crate) fn off_asked(result: &ResultSet, analysis: &Analysis) -> Vec<Finding>
     written(analysis).flat_map(of).collect()
 }
 
-/// Percentage points by which whole blocks keep a share off what was asked: each job may end a block early or late, which is much where few
-/// blocks were written.
+/// Returns the percentage points by which a share may be off because blocks are whole: each job may end a block early or late, which matters where
+/// few blocks were written.
 fn rounding(result: &ResultSet, written: &Written) -> f64 {
     let of = |&(variant, _, stage, _): &(&str, u32, &StageRecord, &LoadSummary)| {
         let named = written.stage.is_none_or(|name| name == stage.name);
@@ -97,7 +97,7 @@ fn off(written: &Written, held: &Held, rounding: f64) -> Option<Finding> {
     }
     let (name, unit) = (figure.name, held.unit);
     let show = |value: f64| format!("{} {unit}", significant(value, 4));
-    // What is live follows from which addresses were written; a load that does not reach all of them is no fault.
+    // Shares of live blocks depend on the addresses that were written; a load that does not reach all of them is not at fault.
     let live = held.id.starts_with("live_");
     Some(Finding {
         rule: "achieved_off_asked".into(),
@@ -123,7 +123,7 @@ fn off(written: &Written, held: &Held, rounding: f64) -> Option<Finding> {
 })
 }
 
-/// Content was asked for, and nobody knows what was written.
+/// Content was asked for, but it is not known what was written.
 pub(crate) fn not_measured(_: &ResultSet, analysis: &Analysis) -> Vec<Finding> {
     let unknown = |written: &Written| !HELD.iter().any(|held| written.median(held.id).is_some());
     let finding = |written: Written| {
@@ -156,7 +156,7 @@ pub(crate) fn several(result: &ResultSet, analysis: &Analysis) -> Vec<Finding> {
             subject: Some(variant.name.clone()),
             message: format!("What {} wrote is known stage by stage, not as a whole.", variant.name),
             evidence: format!(
-                "{loads} measured loads wrote, and nobody looked for the duplicates of one in another."
+                "{loads} measured loads wrote, and duplicates of one in another were not looked for."
             ),
             remedy: "Read each stage's content by itself, or measure one load that writes for figures of the \
                      whole."

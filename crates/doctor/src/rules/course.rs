@@ -8,7 +8,7 @@ use units::{Unit, show::significant};
 
 /// An interval below this share of the median of all is a drop-out, percent.
 pub(crate) const DROPPED_PERCENT: f64 = 50.0;
-/// With fewer intervals one that is low says nothing.
+/// Least number of intervals: with fewer, a single low one says nothing.
 const LEAST: usize = 10;
 
 /// Throughput went from one level to another, still changed at the end, or dropped out.
@@ -38,7 +38,7 @@ fn of_variant(variant: &VariantFigures) -> Option<Finding> {
     })
 }
 
-/// From which level to which it went.
+/// Describes the levels between which it changed, or its trend at the end.
 fn changed(course: &RunCourse) -> Option<String> {
     let rate = |value: f64| Unit::BytesPerSecond.show(value);
     if let Some(change) = course.change {
@@ -57,7 +57,7 @@ fn changed(course: &RunCourse) -> Option<String> {
     Some(format!("it {word} at the end, by {percent} % in a minute"))
 }
 
-/// In half of the runs or more an interval was far below the median.
+/// Describes drop-outs: in half of the runs or more an interval was far below the median.
 fn dropped(spread: &Spread) -> Option<String> {
     let low = 100.0 * spread.min / spread.median;
     (spread.n >= LEAST && low < DROPPED_PERCENT).then(|| {

@@ -9,7 +9,7 @@ use units::show::significant;
 /// Share of the CPU time that one source may miss, percent.
 pub(crate) const MISSED_PERCENT: f64 = 10.0;
 
-/// Seconds by which sources may differ whatever the share: a clock ticks every 10 ms, and each of some threads can be off by one.
+/// Seconds by which sources may always differ: a clock ticks every 10 ms, and each of several threads can be off by one tick.
 const TICKS_OFF_S: f64 = 0.1;
 
 /// The CPU seconds of a stage by their sources.
@@ -21,7 +21,7 @@ struct Sources {
     parts: Option<f64>,
 }
 
-/// Clock ticks charged less than was used, or single threads took more than the machine.
+/// Clock ticks account for less than was used, or single threads for more than the machine.
 pub(crate) fn sources(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     let mut all: Vec<Sources> = Vec::new();
     for cell in &result.cells {
@@ -58,7 +58,8 @@ pub(crate) fn sources(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     let beyond = most.filter(|(s, parts)| percent(*parts, s.busy) > MISSED_PERCENT);
     let beyond = beyond.map(|(s, parts)| Finding {
         severity: Severity::Warning,
-        message: "Threads are said to have taken more CPU time than the machine had busy.".into(),
+        message: "Threads are reported to have taken more CPU time than the machine was busy."
+            .into(),
         evidence: format!(
             "{}: the load and the layers' threads took {} s, and CPUs were busy for {} s.",
             s.stage,

@@ -10,11 +10,11 @@ use units::show::{grouped, nanos, significant};
 
 use super::imported;
 
-/// A value is that of its bucket, which has three digits.
+/// Tolerance for a latency, as a share: it is read from a histogram bucket, which has three digits.
 const BUCKET: f64 = 2e-3;
-/// A rate is over the load's duration, which may be rounded.
+/// Tolerance for a rate, as a share: the load's duration may be rounded.
 const RATE: f64 = 1e-2;
-/// Contradictions of a variant that are told.
+/// Largest number of contradictions of a variant that are reported.
 const TOLD: usize = 4;
 
 /// Figures contradict each other.
@@ -33,7 +33,7 @@ pub(crate) fn contradictory(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
             message: format!("Figures of {} contradict each other.", variant.name),
             evidence: format!("{}{more}.", all[..all.len().min(TOLD)].join("; ")),
             remedy: match imported::is(result) {
-                true => "Read them beside the output that they were taken from; where they are not those, Fathom has a fault to report.",
+                true => "Compare them with the output that they were taken from; where they differ, Fathom has a fault to report.",
                 false => "Somebody changed them, or Fathom has a fault to report: run the experiment again.",
             }
             .into(),
@@ -50,7 +50,7 @@ fn of_cell(cell: &CellData) -> Vec<String> {
     for stage in &record.stages {
         let Some(load) = &stage.load else { continue };
         for (name, operation) in &load.operations {
-            // What fio told has a time for each operation, and its rate is that of this time.
+            // fio reports a time for each operation, and its rate is over that time.
             let whole = load.ended_by != imported::ELSEWHERE;
             let mut wrong = of_operation(operation, if whole { load.duration_ns } else { 0 });
             wrong.extend(against_rows(cell, stage, name, operation, &sums));
@@ -84,7 +84,7 @@ fn against_rows(
     operation: &OperationSummary,
     sums: &Sums,
 ) -> Option<String> {
-    // Without rows, or with some lost, there is nothing to hold it against.
+    // Without rows, or with some lost, there is nothing to compare it with.
     if !cell.damage.is_empty() || !sums.keys().any(|(index, _)| *index == stage.index) {
         return None;
     }

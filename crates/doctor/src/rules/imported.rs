@@ -1,4 +1,4 @@
-//! Results that were made of what another program said: it told how each load was driven, and nobody composed them as one experiment.
+//! Results that were made from the output of another program, which says how each load was driven: they were not composed as one experiment.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,21 +6,21 @@ use analysis::Analysis;
 use results::model::{Finding, Severity, VariantFacts};
 use results::read::ResultSet;
 
-/// What a load is called that ended elsewhere.
+/// The value of `ended_by` for a load that another program ran.
 pub(crate) const ELSEWHERE: &str = "fio";
-/// Options that name what a variant is measured on.
+/// Options that name the target of a variant.
 const TARGETS: [&str; 2] = ["directory", "filename"];
-/// Differences of a variant that are told.
+/// Largest number of differences of a variant that are reported.
 const TOLD: usize = 6;
 
-/// Tells whether the figures of a result were told by another program.
+/// Tells whether the figures of a result come from another program.
 pub(crate) fn is(result: &ResultSet) -> bool {
     let records = result.cells.iter().filter_map(|cell| cell.record.as_ref());
     let mut loads = records.flat_map(|record| &record.stages).filter_map(|s| s.load.as_ref());
     loads.any(|load| load.ended_by == ELSEWHERE)
 }
 
-/// Variants were driven by other options than the first, so that they are other loads.
+/// Variants were driven by other options than the first, which makes them other loads.
 pub(crate) fn other_options(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     let Some((base, others)) = result.manifest.plan.variants.split_first() else { return vec![] };
     if !is(result) {
@@ -37,11 +37,11 @@ pub(crate) fn other_options(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
             severity: Severity::Warning,
             subject: Some(own.name.clone()),
             message: format!(
-                "{} was driven by other options than {}: a difference between them may be that of the load.",
+                "{} was driven with other options than {}: a difference between them may come from the load.",
                 own.name, base.name
             ),
             evidence: format!("{}{more}.", differ[..differ.len().min(TOLD)].join("; ")),
-            remedy: "Run both by the same options for a verdict, or read it as one on these options."
+            remedy: "Run both with the same options for a verdict, or read it as one on these options."
                 .into(),
             ..Finding::default()
         })

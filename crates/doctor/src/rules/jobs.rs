@@ -10,15 +10,15 @@ use units::show::{grouped, significant};
 
 use super::load::loads;
 
-/// Less than this of the I/Os per second of the fastest job, percent, and the slowest is no job like the others.
+/// Share of the I/Os per second of the fastest job, percent, below which the slowest job counts as different.
 pub(crate) const EVEN_PERCENT: f64 = 50.0;
-/// The least multiple of what chance makes that the slowest job must lack: latencies that vary much make the counts of few I/Os vary, too.
+/// Number of standard errors that the slowest job must lag behind: latencies that vary much make the counts of few I/Os vary, too.
 const STANDARD_ERRORS: f64 = 10.0;
-/// So many of the longest latencies of the load are luck.
+/// Number of the longest latencies of the load that are put down to chance.
 const LONGEST: f64 = 2.0;
-/// With fewer I/Os of the fastest job than this, I/Os that are seldom and long may be in no latency of the load, and yet be in flight.
+/// Least number of I/Os of the fastest job: with fewer, rare long I/Os may be in no latency of the load because they are still in flight.
 const LEAST_IOS: u64 = 1000;
-/// In less time than this a scheduler may not have come round, nanoseconds.
+/// Least duration, nanoseconds: in a shorter one a scheduler may not have come round.
 const LEAST_NS: u64 = 1_000_000_000;
 
 /// Two jobs of a load that differ.
@@ -26,7 +26,7 @@ const LEAST_NS: u64 = 1_000_000_000;
 struct Apart<'a> {
     slowest: &'a JobSummary,
     fastest: &'a JobSummary,
-    /// The slowest's part of the fastest's I/Os per second.
+    /// The slowest's share of the fastest's I/Os per second.
     percent: f64,
 }
 
@@ -37,35 +37,35 @@ fn apart(load: &LoadSummary) -> Option<Apart<'_>> {
     Some(Apart { slowest, fastest, percent })
 }
 
-/// Returns how many times its standard error is the time that the slowest job lost against the fastest, if each I/O of every job takes a time
-/// drawn from all latencies of the load.
+/// Returns the time that the slowest job lost against the fastest, as a multiple of its standard error, if each I/O of every job takes a time drawn
+/// from all latencies of the load.
 fn standard_errors(load: &LoadSummary, apart: Apart) -> Option<f64> {
     let all = load.operations.values().filter_map(|operation| operation.histogram.as_deref());
     let latencies = histogram::merge(all).ok().flatten()?;
     let worked_ns = f64::from(load.engine.depth.max(1)) * apart.slowest.duration_ns as f64;
-    // The slowest may have one more I/O in flight that takes as long as the longest, and of the fastest none took so long.
+    // The slowest may have one more I/O in flight that takes as long as the longest, while the fastest may have had none so long.
     let luck_ns = LONGEST * latencies.max() as f64;
     let lost_ns = worked_ns * (1.0 - apart.percent / 100.0) - luck_ns;
     Some(lost_ns / (latencies.stdev().max(1.0) * (apart.slowest.ios as f64 + 1.0).sqrt()))
 }
 
-/// Tells whether jobs differ by more than chance makes.
+/// Tells whether jobs differ by more than chance explains.
 fn is_uneven(load: &LoadSummary, apart: Apart) -> bool {
     apart.percent < EVEN_PERCENT
         && apart.fastest.ios >= LEAST_IOS
         && standard_errors(load, apart).is_some_and(|errors| errors > STANDARD_ERRORS)
 }
 
-/// One variant's cells and what they say of a stage.
+/// The cells of one variant, and their findings about a stage.
 #[derive(Default)]
 struct Stage<'a> {
     cells: usize,
     uneven: usize,
-    /// The repeat of the worst, and what it was there.
+    /// The worst repeat, and how the jobs differed there.
     worst: Option<(u32, Apart<'a>)>,
 }
 
-/// The slowest job of a measured load did less than half of what the fastest did. The cell in which it is worst is told.
+/// The slowest job of a measured load did less than half of what the fastest did. The cell in which it is worst is reported.
 pub(crate) fn uneven(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     let mut stages: BTreeMap<(&str, &str), Stage> = BTreeMap::new();
     for (variant, repeat, stage, load) in loads(result).filter(|(_, _, stage, _)| stage.measured) {
@@ -87,7 +87,7 @@ pub(crate) fn uneven(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
             subject: Some(variant.to_owned()),
             message: format!("The jobs of stage {stage} of {variant} went at very different speeds."),
             evidence: format!(
-                "In repeat {repeat} {}, {}: {} %. Jobs differ so in {} of {} runs.",
+                "In repeat {repeat} {}, {}: {} %. Jobs differ like this in {} of {} runs.",
                 describe_job(fastest),
                 describe_job(slowest),
                 significant(percent, 2),
@@ -103,7 +103,7 @@ pub(crate) fn uneven(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     stages.into_iter().filter_map(finding).collect()
 }
 
-/// The work of a job, in words.
+/// Describes the work of a job.
 fn describe_job(job: &JobSummary) -> String {
     let rate = job.iops().map_or_else(String::new, |iops| significant(iops, 3));
     format!("job {} did {rate} I/Os per second ({} in all)", job.job, grouped(job.ios))

@@ -62,7 +62,7 @@ pub(crate) fn errors(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
 /// Least share of what a load reads that must come from a device, percent.
 pub(crate) const FROM_DEVICE_PERCENT: f64 = 50.0;
 
-/// Most of what a measured load read came from no device: there was nothing to read, or something above kept it.
+/// Most of the data that a measured load read came from no device: either there was nothing to read, or something above had it in a cache.
 pub(crate) fn reads_of_nothing(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     let mut worst: BTreeMap<(&str, &str), (f64, f64)> = BTreeMap::new();
     let measured = loads(result).filter(|(_, _, stage, load)| stage.measured && load.engine.direct);
@@ -104,7 +104,7 @@ pub(crate) fn reads_of_nothing(result: &ResultSet, _: &Analysis) -> Vec<Finding>
 
 /// A measured load went through the page cache.
 pub(crate) fn page_cache(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
-    // Before a model, or nothing at all, there is no page cache, whatever results say of it.
+    // A simulated or null target has no page cache, whatever results say of it.
     let buffered: BTreeSet<(&str, &str)> = loads(result)
         .filter(|(_, _, _, load)| !["sim", "null"].contains(&load.engine.backend.as_str()))
         .filter(|(_, _, stage, load)| stage.measured && !load.engine.direct)
@@ -125,7 +125,7 @@ pub(crate) fn page_cache(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     buffered.into_iter().map(finding).collect()
 }
 
-/// Loads that were to become steady wrote less than their range once in the window that decides. The cell that wrote least is told.
+/// Loads that were to become steady wrote less than their range once in the window that decides. The cell that wrote least is reported.
 pub(crate) fn short_window(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     let mut least: BTreeMap<(&str, &str), f64> = BTreeMap::new();
     for (variant, _, stage, load) in loads(result).filter(|(_, _, stage, _)| stage.measured) {
@@ -133,7 +133,7 @@ pub(crate) fn short_window(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
         let written = load.operations.iter().filter(|(name, _)| name.ends_with("write"));
         let bytes: u64 = written.map(|(_, operation)| operation.bytes).sum();
         let seconds = load.duration_ns as f64 / 1e9;
-        // What never settled counts as steady over no window, and says so itself.
+        // A load that never settled counts as steady over no window, and says so itself.
         let unsettled = load.steady.as_ref().is_some_and(|steady| steady.settled_ns.is_none());
         if bytes == 0 || seconds <= 0.0 || unsettled {
             continue;
@@ -163,10 +163,10 @@ pub(crate) fn short_window(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     least.into_iter().filter(|(_, share)| *share < 100.0).map(finding).collect()
 }
 
-/// Less than this part of what was due, percent, and an open loop has not kept its rate.
+/// Share of the due I/Os, percent, below which an open loop has not kept its rate.
 pub(crate) const KEPT_PERCENT: f64 = 95.0;
 
-/// Measured loads did not keep the rate that they were asked for. The cell that did least of it is told.
+/// Measured loads did not keep the rate that they were asked for. The cell that did least of it is reported.
 pub(crate) fn rate_not_kept(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     let mut least: BTreeMap<(&str, &str), (f64, RateFacts)> = BTreeMap::new();
     for (variant, _, stage, load) in loads(result).filter(|(_, _, stage, _)| stage.measured) {
@@ -211,13 +211,13 @@ fn planned(result: &ResultSet, variant: &str, stage: &str) -> Option<PlannedLoad
     stages.into_iter().find(|planned| planned.name == stage)?.load
 }
 
-/// Notices of one stage that are told; loads of many repeats may each say the same with another number.
+/// Largest number of notices of one stage that are reported; loads of many repeats may each say the same with another number.
 const TOLD: usize = 5;
 
-/// A notice of reads of what was never written says this; the file system answers them.
+/// Words in a notice about reads of places that were never written, which the file system answers itself.
 const UNWRITTEN: &str = "reads of them need no device";
 
-/// Loads gave notices about themselves. That reads asked no device is more than a note: their speed is that of nothing.
+/// Loads gave notices about themselves. Reads that reached no device are more than a note, because their speed says nothing.
 pub(crate) fn notices(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     let mut notices: BTreeMap<(&str, &str, bool), Vec<&str>> = BTreeMap::new();
     for (variant, _, stage, load) in loads(result) {
@@ -248,7 +248,7 @@ pub(crate) fn notices(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
             ),
             false => (
                 Severity::Note,
-                format!("Loads of stage {stage} of {variant} say something of themselves."),
+                format!("Loads of stage {stage} of {variant} gave notices about themselves."),
                 "Read the stage's figures with it in mind.",
             ),
         };
@@ -298,7 +298,7 @@ pub(crate) fn stood_still(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
         severity: Severity::Warning,
         subject: Some(variant.to_owned()),
         message: format!(
-            "Fathom itself stood still in stage {stage} of {variant}: that time is in its longest latencies and its rates, and is none of the target's."
+            "Fathom itself stood still in stage {stage} of {variant}: that time is in its longest latencies and its rates, and is not the target's."
         ),
         evidence: format!("{}.", told.join("; ")),
         remedy: "Take no p99.9 and no largest latency of these runs for the target's; run again on a machine that nobody suspends or overloads.".into(),

@@ -1,14 +1,14 @@
-//! Repeats that are not alike: their median says little of any of them.
+//! Repeats that are not alike: their median says little about any of them.
 
 use analysis::{Analysis, MetricValues, asks};
 use results::model::{AskedMetric, Finding, Severity};
 use results::read::ResultSet;
 use units::Test;
 
-/// With fewer repeats chance looks like a pattern.
+/// Least number of repeats: with fewer, chance looks like a pattern.
 const LEAST: usize = 5;
 
-/// Two groups lie this many times farther apart than either is wide: of five values of a normal distribution 1.0 % do.
+/// Number of times that two groups must lie farther apart than either is wide: 1.0 % of samples of five normally distributed values do.
 const APART: f64 = 5.0;
 
 /// Smallest distance from its neighbour at which a value counts as lying far out, in spreads of the other values; for five values, six,
@@ -16,7 +16,7 @@ const APART: f64 = 5.0;
 /// farther. 1 % of samples of a normal distribution have such a value.
 const ALONE: [f64; 4] = [12.0, 5.0, 3.5, 2.5];
 
-/// A difference is told from this many times what does not matter.
+/// A difference is reported from this multiple of the threshold of what matters.
 const MATTERS: f64 = 3.0;
 
 /// Repeats of a metric that is asked about fall into two groups, drift, or lie far out.
@@ -43,7 +43,7 @@ pub(crate) fn uneven(result: &ResultSet, analysis: &Analysis) -> Vec<Finding> {
         rule: "uneven_repeats".into(),
         severity: Severity::Warning,
         subject: None,
-        message: "Some repeats are not like the others: a median says little of them.".into(),
+        message: "Some repeats are not like the others: a median says little about them.".into(),
         evidence: format!("{}.", seen.join("; ")),
         remedy: remedy(&tests),
         ..Finding::default()
@@ -64,7 +64,7 @@ fn remedy(tests: &[Test]) -> String {
     format!("Look at the repeats on the page, and at what else the machine did then{more}.")
 }
 
-/// In the order of the repeats.
+/// Returns the values in the order of the repeats.
 fn numbers(values: &MetricValues) -> Vec<f64> {
     values.points.iter().map(|point| point.value).collect()
 }
@@ -93,7 +93,7 @@ fn shape(values: &[f64], threshold: f64) -> Option<String> {
         }
         return Some(format!("two groups of {gap} and {}, {apart} apart", n - gap));
     }
-    // All in order: one of n! x 2 ways, below 1 % from six values on.
+    // All in order, rising or falling: chance does that in 2 of n! cases, below 1 % from six values on.
     let rising = logs.windows(2).all(|pair| pair[0] < pair[1]);
     let falling = logs.windows(2).all(|pair| pair[0] > pair[1]);
     if logs.len() > LEAST && (rising || falling) && high - low > matters {

@@ -41,7 +41,7 @@ pub(crate) fn emulated_cpu(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     Vec::from_iter((manifest.accelerator == Accelerator::Tcg).then_some(finding))
 }
 
-/// It was measured in a virtual machine whose CPU was not emulated, in the lab or not.
+/// The run was in a virtual machine whose CPU was not emulated, in the lab or not.
 pub(crate) fn virtual_machine(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     let manifest = &result.manifest;
     let around = manifest.host.0.get("virtualisation").filter(|kind| *kind != "none");
@@ -57,7 +57,7 @@ pub(crate) fn virtual_machine(result: &ResultSet, _: &Analysis) -> Vec<Finding> 
         rule: "virtual_machine".into(),
         severity: Severity::Note,
         subject: None,
-        message: "The run was in a virtual machine: ratios and space count, speed is that of the machine around it, too."
+        message: "The run was in a virtual machine: ratios and space count, speed depends on the machine around it, too."
             .into(),
         evidence,
         remedy: "For absolute speed run on devices of a machine of its own (fathom run).".into(),
@@ -67,7 +67,7 @@ pub(crate) fn virtual_machine(result: &ResultSet, _: &Analysis) -> Vec<Finding> 
     evidence.map(finding).into_iter().collect()
 }
 
-/// The part of the model's median latency that the 99th percentile of lateness may be.
+/// Largest accepted ratio of the 99th percentile of lateness to the model's median latency.
 pub(crate) const LATE_PART: f64 = 0.1;
 
 /// Replies of a modelled disk that came late: a figure of it is the host's too.
@@ -78,27 +78,27 @@ pub(crate) fn late_disks(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
         let [p99, median] =
             [served["late_p99_ns"].as_f64()?, served["model_p50_ns"].as_f64()?];
         let priority = served["priority"].as_str().map_or_else(String::new, |why| {
-            format!(" Who served it had no real-time priority ({why}).")
+            format!(" The process that served it had no real-time priority ({why}).")
         });
         // A disk without a model has no time of its own to compare with.
         (median > 0.0 && p99 > LATE_PART * median).then(|| Finding {
             rule: "late_disk".into(),
             severity: Severity::Warning,
             subject: Some(role.to_owned()),
-            message: format!("Replies of the modelled disk {role} came late: its latencies are the host's, too."),
+            message: format!("Replies of the modelled disk {role} came late: its latencies are partly the host's."),
             evidence: format!(
                 "99 of 100 replies were late by up to {}; half of the model's own latencies are up to {}.{priority}",
                 units::show::nanos(p99),
                 units::show::nanos(median),
             ),
-            remedy: "Run it on a quiet machine, as root or with ulimit -r 1; of fast disks take shapes, not figures.".into(),
+            remedy: "Run it on a quiet machine, as root or with ulimit -r 1; for fast disks rely on shapes, not on figures.".into(),
  ..Finding::default()
 })
     });
     late.collect()
 }
 
-/// Largest error of the guest's clock, as a share of its rate, that is no finding: a wrong guess of the rate makes a far larger one.
+/// Largest error of the guest's clock, as a share of its rate, that gives no finding: a wrong guess of the rate makes a far larger one.
 pub(crate) const CLOCK_TOLERANCE: f64 = 0.05;
 
 /// The guest's clock ran at another speed than the host's.
@@ -130,7 +130,7 @@ pub(crate) fn incomplete(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     let again = if result.going_on.is_some() {
         "Wait until the run has ended.".to_owned()
     } else if matches!(result.seal, Seal::Broken(_)) {
-        // It could not be told what of it is the run's.
+        // It was not possible to tell which of its files are the run's.
         "For a whole result run it anew, with another --out: files of this one are not as the run left them, and it cannot go on.".to_owned()
     } else {
         format!(
@@ -139,7 +139,7 @@ pub(crate) fn incomplete(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     };
     let remedy = match killed_here {
         true => {
-            format!("See first what the run left on this machine: fathom clean {path}. {again}")
+            format!("First see what the run left on this machine: fathom clean {path}. {again}")
         }
         false => again,
     };
@@ -148,7 +148,7 @@ pub(crate) fn incomplete(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
         rule: "incomplete".into(),
         severity: Severity::Warning,
         subject: None,
-        message: "The result is incomplete: figures rest on what is there, and nothing looked at what is missing.".into(),
+        message: "The result is incomplete: figures rest on what is there, and what is missing was not examined.".into(),
         evidence: format!("Missing: {why}."),
         remedy: remedy.clone(),
         ..Finding::default()
@@ -157,7 +157,7 @@ pub(crate) fn incomplete(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     result.incomplete.iter().map(finding).collect()
 }
 
-/// It was stopped and went on later.
+/// The run was stopped and went on later.
 pub(crate) fn resumed(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     let sessions = result.manifest.resumed.iter().filter(|session| session.kept > 0);
     let list: Vec<String> = sessions
@@ -167,7 +167,7 @@ pub(crate) fn resumed(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
         rule: "resumed".into(),
         severity: Severity::Note,
         subject: None,
-        message: "The run was stopped and went on later: its cells are of several sessions.".into(),
+        message: "The run was stopped and went on later: its cells come from several sessions.".into(),
         evidence: format!("Begun at {}; went on {}.", result.manifest.started_utc, list.join(", and ")),
         remedy: "Where a verdict is close run it anew, in one go: the machine may have been in another state."
             .into(),
@@ -184,14 +184,13 @@ pub(crate) fn changed(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
         subject: None,
         message: "The result is not as its run left it: its figures cannot be trusted.".into(),
         evidence: format!("By {SUMS}: {what}."),
-        remedy: "Take the result from where it was made once more, or run the experiment again."
-            .into(),
+        remedy: "Copy the result anew from where it was made, or run the experiment again.".into(),
         ..Finding::default()
     };
     result.seal.broken().map(finding).into_iter().collect()
 }
 
-/// Nothing tells whether files were changed.
+/// The result holds no checksums to tell whether files were changed.
 pub(crate) fn unsealed(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     let finding = Finding {
         rule: "not_sealed".into(),
@@ -230,7 +229,7 @@ pub(crate) fn too_few_repeats(result: &ResultSet, analysis: &Analysis) -> Vec<Fi
         severity: Severity::Warning,
         subject: None,
         message:
-            "There are too few repeats for a verdict between variants: each of these is 'unclear'."
+            "There are too few repeats for a verdict between variants: each verdict is 'unclear'."
                 .into(),
         evidence: format!(
             "Runs that ended well: {}; {LEAST_REPEATS} a side are the least{}.",
@@ -246,7 +245,7 @@ pub(crate) fn too_few_repeats(result: &ResultSet, analysis: &Analysis) -> Vec<Fi
     }]
 }
 
-/// The variants of a repeat alternated: a disturbance with the period of that would fall on one of them.
+/// The variants of a repeat alternated: a disturbance with the same period would always fall on one of them.
 pub(crate) fn order_not_drawn(result: &ResultSet, analysis: &Analysis) -> Vec<Finding> {
     let plan = &result.manifest.plan;
     let finding = Finding {
@@ -263,7 +262,7 @@ pub(crate) fn order_not_drawn(result: &ResultSet, analysis: &Analysis) -> Vec<Fi
     Vec::from_iter((!plan.order_drawn && !analysis.comparisons.is_empty()).then_some(finding))
 }
 
-/// Tells how many runs these of `all` variants have, by name where they are few.
+/// Describes how many runs the variants in `few` have, out of `all`; names them where they are not many.
 fn counts(few: &[&VariantFigures], all: usize) -> String {
     const NAMED: usize = 4;
     let (least, most) = few.iter().fold((usize::MAX, 0), |(least, most), variant| {

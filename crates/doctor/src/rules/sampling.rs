@@ -7,7 +7,7 @@ use results::model::{Finding, Row, SampleRow, Severity, StageRecord};
 use results::read::{CellData, ResultSet};
 use units::show;
 
-/// More than this share of one CPU takes from what is measured, percent.
+/// Share of one CPU, percent, above which sampling takes from what is measured.
 pub(crate) const AFFORDABLE_PERCENT: f64 = 1.0;
 
 fn samples(cell: &CellData) -> impl Iterator<Item = &SampleRow> {
@@ -17,11 +17,11 @@ fn samples(cell: &CellData) -> impl Iterator<Item = &SampleRow> {
     })
 }
 
-/// Sources that no layer has.
+/// Beginning of the names of sources that belong to no layer.
 const OF_THE_MACHINE: &str = "machine.";
 
-/// Tells whether it could not be read while a stage had the layer do something: Fathom itself took it down and up again. What is read at
-/// a defined moment is read of a layer that is up.
+/// Tells whether a sample could not be read because Fathom itself took the layer down and up again during a stage. Samples with a mark are read while
+/// the layer is up.
 fn is_down(cell: &CellData, sample: &SampleRow) -> bool {
     let known = sample.mark.is_some() || sample.source.starts_with(OF_THE_MACHINE);
     let read_ns = sample.at_ns.saturating_add(sample.cost_ns);
@@ -35,7 +35,7 @@ fn is_down(cell: &CellData, sample: &SampleRow) -> bool {
 
 /// Samples could not be read.
 pub(crate) fn failed(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
-    // A simulated layer says nothing of what it does not model.
+    // A simulated layer has no samples of what it does not model.
     if result.manifest.simulated {
         return Vec::new();
     }

@@ -8,7 +8,7 @@ use results::read::ResultSet;
 
 use super::load::loads;
 
-/// Wrong blocks that a finding describes.
+/// Largest number of wrong blocks that a finding describes.
 const DESCRIBED: usize = 3;
 
 /// Blocks did not hold what was written to them.

@@ -38,7 +38,7 @@ const THREAD_FULL: StandingRule = StandingRule {
 const DISK_BUSY: StandingRule = StandingRule {
     id: "disk_busy",
     text: "The disk had I/O under way nearly all the time.",
-    reads: "busy time of the disk in /sys/class/block/NAME/stat, of the time that it was watched",
+    reads: "busy time of the disk in /sys/class/block/NAME/stat, as a share of the time that it was watched",
     threshold: Threshold::above(90.0, Unit::Percent),
     remedy: "A disk that turns is full then: a cache in front, fewer or larger I/Os, or more disks. One that does many I/Os at once may be busy and not full: see whether its latency rises with the load.",
     source: "the kernel's admin-guide/iostats; iostat(1)",

@@ -16,7 +16,7 @@ pub(super) const RULES: &[StandingRule] = &[
     KERNEL_LINES,
 ];
 
-/// The input of a layer that a faster device is.
+/// Names of a cache's inputs: the faster device, and the one that it caches.
 const CACHE: &str = "cache";
 const ORIGIN: &str = "origin";
 
@@ -124,7 +124,7 @@ fn misaligned(facts: &StandingFacts, threshold: ThresholdTest) -> Option<Observa
     Some(Observation { severity: Severity::Warning, figures, ..Observation::default() })
 }
 
-/// Tells whether a layer gives space back that is discarded: it stores less than it shows.
+/// Tells whether a layer frees space that is discarded: it stores less than it shows.
 fn gives_back(node: &Node) -> bool {
     layers::kind(&node.kind).is_some_and(|kind| kind.answers_for_holes)
         && node.target != "thin-pool"
@@ -132,7 +132,7 @@ fn gives_back(node: &Node) -> bool {
 
 const DISCARDS_STOP: StandingRule = StandingRule {
     id: "discards_stop",
-    text: "Discards do not pass this device, and below it lies a layer that has space back only by them: what is deleted is never free again there.",
+    text: "Discards do not pass this device, and below it lies a layer that regains space only by them: what is deleted is never free again there.",
     reads: "queue/discard_max_bytes of the device and of what lies below",
     threshold: None,
     remedy: "Encryption: cryptsetup refresh --allow-discards NAME (--persistent for LUKS2). Others: see why discard_max_bytes is 0 there.",
@@ -182,7 +182,7 @@ const FILES_FULL: StandingRule = StandingRule {
     },
 };
 
-/// Words of the kernel's lines that tell of trouble.
+/// Words by which lines of the kernel's log show trouble.
 const TROUBLE: [&str; 14] = [
     "I/O error",
     "critical medium error",

@@ -1,4 +1,4 @@
-//! Linux native asynchronous I/O (libaio) by its system calls: one submits everything that was pushed, one collects completions.
+//! Linux native asynchronous I/O (libaio) by its system calls: one call submits everything that was pushed, another collects completions.
 //!
 //! It supports reads, writes and syncs. Discards and zeroing are plain system calls, made while the worker waits.
 
@@ -17,7 +17,7 @@ const PWRITE: u16 = 1;
 const FSYNC: u16 = 2;
 const FDSYNC: u16 = 3;
 
-/// The kernel's `struct iocb` on machines that store the lowest byte first.
+/// The kernel's `struct iocb` on little-endian machines.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 struct Request {
@@ -62,7 +62,7 @@ pub(crate) struct Aio {
     given_up: bool,
 }
 
-// SAFETY: the pointers lead into `requests`, which this value owns and which never moves.
+// SAFETY: the pointers point into `requests`, which this value owns and which never moves.
 unsafe impl Send for Aio {}
 
 impl Aio {
@@ -91,13 +91,13 @@ impl Aio {
         })
     }
 
-    /// Submits what was pushed. What the kernel refuses ends with its error.
+    /// Submits what was pushed. An I/O that the kernel refuses ends with its error.
     #[inline(always)]
     fn submit(&mut self) {
         let mut from = 0;
         while from < self.pushed.len() {
             let rest = &self.pushed[from..];
-            // SAFETY: the pointers lead to requests of slots in flight, which stay until they are reaped.
+            // SAFETY: the pointers point to requests of slots in flight, which stay until they are reaped.
             let taken = unsafe { kernel::io_submit(self.context, rest.len(), rest.as_ptr()) };
             if taken > 0 {
                 from += taken as usize;
@@ -224,7 +224,7 @@ impl Backend for Aio {
 }
 
 impl Drop for Aio {
-    /// Waits for what is in flight. What does not end in time keeps its memory: the kernel may still write to it.
+    /// Waits for the I/Os in flight. An I/O that does not end in time keeps its memory, since the kernel may still write to it.
     fn drop(&mut self) {
         let start = Instant::now();
         while self.in_kernel > 0 && !self.given_up && start.elapsed() < DROP_DEADLINE {
@@ -237,7 +237,7 @@ impl Drop for Aio {
         if self.in_kernel == 0 {
             // SAFETY: the context was made by `new`, nothing is in flight, and it is not used afterwards.
             unsafe { libc::syscall(libc::SYS_io_destroy, self.context) };
-            // SAFETY: dropped once, here; nothing in the kernel leads to it any more.
+            // SAFETY: dropped once, here; the kernel holds no pointer into it any more.
             unsafe { ManuallyDrop::drop(&mut self.buffers) };
         }
     }

@@ -22,12 +22,12 @@ unsafe impl Send for Buffers {}
 
 impl Buffers {
     pub(crate) fn new(count: usize, length: usize) -> Result<Self, EngineError> {
-        // What only flushes has nothing to hold.
+        // The length is 0 where a load only flushes.
         let stride = length.max(1).next_multiple_of(ALIGNMENT);
         let refused = || {
             EngineError::new(
                 ErrorKind::Environment,
-                format!("Buffers of {count} x {length} bytes for one worker cannot be had"),
+                format!("Buffers of {count} x {length} bytes for one worker cannot be allocated"),
                 "use a smaller depth or block size",
             )
         };
@@ -47,7 +47,7 @@ impl Buffers {
         Ok(Self { start, count, length, stride })
     }
 
-    /// Returns where slot `slot` starts; the address stays the same as long as the mapping lives.
+    /// Returns the address of slot `slot`, which stays the same as long as the mapping lives.
     pub(crate) fn address(&self, slot: usize) -> *mut u8 {
         assert!(slot < self.count);
         // SAFETY: the slot lies inside the mapping.

@@ -1,5 +1,5 @@
-//! The system calls behind each verb, one at a time: what the synchronous backend does, and what the others do for verbs that
-//! their queue does not know.
+//! The system calls behind each verb, one at a time: the synchronous backend uses them for everything, the others for verbs that their queue does not
+//! know.
 
 use crate::backend::{Files, Transfer, Verb, kernel};
 
@@ -8,7 +8,7 @@ const BLKDISCARD: libc::c_ulong = 0x1277;
 /// `BLKZEROOUT`: `_IO(0x12, 127)`.
 const BLKZEROOUT: libc::c_ulong = 0x127f;
 
-/// Does what `transfer` says with `memory`, which holds at least its length; gives bytes moved or a negative error number.
+/// Performs `transfer` with `memory`, which holds at least its length; returns the bytes moved or a negative error number.
 ///
 /// # Safety
 ///
@@ -35,7 +35,7 @@ pub(crate) unsafe fn perform(files: &Files, transfer: &Transfer, memory: *mut u8
     moved as i32
 }
 
-/// Returns what moves no bytes.
+/// Performs a transfer that moves no bytes, and returns its result.
 #[inline(never)]
 fn move_nothing(files: &Files, transfer: &Transfer) -> i32 {
     let fd = files.fd(transfer.target);

@@ -9,9 +9,9 @@ use crate::error::{EngineError, ErrorKind};
 #[derive(Debug)]
 pub(crate) struct TargetFile {
     pub file: File,
-    /// A block device, not a file.
+    /// Tells whether it is a block device rather than a file.
     pub block: bool,
-    /// A file that Fathom made, and that is to be known as such when the load is over.
+    /// Tells whether Fathom made this file; such a file is marked as Fathom's own when the load is over.
     pub made: bool,
 }
 
@@ -24,17 +24,17 @@ impl Files {
         Self(files)
     }
 
-    /// Tells of each whether it is a file, not a block device.
+    /// Tells for each target whether it is a file rather than a block device.
     pub(crate) fn are_files(&self) -> Vec<bool> {
         self.0.iter().map(|target| !target.block).collect()
     }
 
-    /// Flushes one after the other, and gives each with what became of it.
+    /// Flushes the targets one after the other, and gives each with the result of its flush.
     pub(crate) fn flushed(&self) -> impl Iterator<Item = (&File, std::io::Result<()>)> {
         self.0.iter().map(|target| (&target.file, sys::block::flush(&target.file)))
     }
 
-    /// Marks the files that Fathom made as they are now, when a load is over.
+    /// Marks the files that Fathom made, in the state that they have at the end of a load.
     pub(crate) fn mark_made(&self) {
         for made in self.0.iter().filter(|target| target.made) {
             let _ = sys::made::mark(&made.file);
@@ -50,7 +50,7 @@ impl Files {
         let alone = own_table();
         let clone = self.try_clone()?;
         if alone {
-            // The rest of the process closes its files when it likes; a copy here would keep them open.
+            // The rest of the process may close its files at any time; a copy here would keep them open.
             close_others(&clone.fds());
         }
         Ok(clone)
@@ -73,7 +73,7 @@ impl Files {
         self.0[usize::from(target)].file.as_raw_fd()
     }
 
-    /// One of them for a call.
+    /// The file of one target, for a call.
     pub(crate) fn borrowed(&self, target: u16) -> BorrowedFd<'_> {
         self.0[usize::from(target)].file.as_fd()
     }
@@ -93,9 +93,9 @@ impl Files {
     }
 }
 
-/// Gives the calling thread a copy of its table of open files, if what is too much in it can be closed afterwards.
+/// Gives the calling thread a copy of its table of open files, if the kernel can close the superfluous ones afterwards; tells whether it did.
 fn own_table() -> bool {
-    // SAFETY: a call without pointers; on a range that holds no file it only tells whether the kernel knows it.
+    // SAFETY: a call without pointers; on a range that holds no file it only tells whether the kernel knows the call.
     let known = unsafe { libc::syscall(libc::SYS_close_range, u32::MAX, u32::MAX, 0) } == 0;
     // SAFETY: the files of a copied table are the same ones under the same numbers; what other threads own stays theirs.
     known && unsafe { libc::unshare(libc::CLONE_FILES) } == 0
@@ -108,7 +108,7 @@ fn close_others(kept: &[RawFd]) {
     let mut first = libc::STDERR_FILENO as u32 + 1;
     for fd in kept.into_iter().chain([u32::MAX]) {
         if fd > first {
-            // SAFETY: a call without pointers. The table is this thread's alone, which owns nothing in it but `kept`.
+            // SAFETY: a call without pointers. The table is this thread's alone, and the thread owns nothing in it but `kept`.
             unsafe { libc::syscall(libc::SYS_close_range, first, fd - 1, 0) };
         }
         first = first.max(fd.saturating_add(1));

@@ -1,12 +1,12 @@
-//! The system calls of the hot loop, each in line where it is made.
+//! The system calls of the hot loop, each inlined where it is made.
 //!
-//! Where the kernel leaves the processor's predictor of returns in disorder (its "Safe RET" against SRSO does, on AMD's Zen
-//! to Zen 4), the first `ret` that a thread comes to after a system call, in a frame that it entered before the call, costs
-//! some 170 ns on a Zen 4: more than all else that a turn does (`cargo bench -p engine --bench returns`). libc's functions
-//! have one such `ret`. So these are no functions to the processor, and nothing between a call here and the loop around
-//! it may be: [`crate::backend::Backend::turn`] is always inlined, too. Functions that are entered after the call are harmless.
+//! On some processors the kernel leaves the return predictor unusable (on AMD's Zen to Zen 4 by "Safe RET", the mitigation of SRSO). The first `ret`
+//! that a thread then executes after a system call, out of a frame that it entered before the call, costs some 170 ns on a Zen 4: more than
+//! everything else in a turn (`cargo bench -p engine --bench returns`). Each of libc's functions has such a `ret`. So the functions here are inlined,
+//! and nothing between a call here and the loop around it may be a real function either: [`crate::backend::Backend::turn`] is always inlined, too.
+//! Functions that are entered after the call are harmless.
 //!
-//! Results are the kernel's own: a negative error number, or what the call gives.
+//! Results are the kernel's own: a negative error number, or the value that the call returns.
 
 use std::os::fd::RawFd;
 
@@ -53,7 +53,7 @@ pub(super) unsafe fn pwrite(part: Part) -> isize {
     unsafe { raw_syscall!(Sysno::pwrite64, fd, memory, length, at) as isize }
 }
 
-/// `pwritev2(2)` with `RWF_DSYNC`: the write is durable when it ends.
+/// `pwritev2(2)` with `RWF_DSYNC`: the data are durable when the call returns.
 ///
 /// # Safety
 ///
@@ -62,18 +62,18 @@ pub(super) unsafe fn pwrite(part: Part) -> isize {
 pub(super) unsafe fn pwrite_durably(part: Part) -> isize {
     let Part { fd, memory, length, at } = part;
     let part = libc::iovec { iov_base: memory.cast(), iov_len: length };
-    // The upper half of the offset is only for machines whose words have 32 bits.
+    // The upper half of the offset matters only on machines with 32-bit words.
     // SAFETY: as the caller promises; the description of the memory is only read.
     unsafe {
         raw_syscall!(Sysno::pwritev2, fd, &raw const part, 1, at, 0, libc::RWF_DSYNC) as isize
     }
 }
 
-/// Submits `submit` entries of a ring (`io_uring_enter(2)`); has the kernel look for completions that it kept only if `look`.
+/// Submits `submit` entries of a ring (`io_uring_enter(2)`). With `look` the kernel also hands over completions that it kept back for want of room.
 ///
 /// # Safety
 ///
-/// The memory of what is submitted stays as it has to until it has ended.
+/// The memory of submitted I/Os must stay valid until they have ended.
 #[inline(always)]
 pub(super) unsafe fn ring_submit(ring: RawFd, submit: usize, look: bool) -> isize {
     let flags = if look { GETEVENTS } else { 0 };
@@ -81,7 +81,7 @@ pub(super) unsafe fn ring_submit(ring: RawFd, submit: usize, look: bool) -> isiz
     unsafe { raw_syscall!(Sysno::io_uring_enter, ring, submit, 0, flags, 0, 0) as isize }
 }
 
-/// Submits `submit` entries of a ring and waits for `least` completions, as long as `limit` says.
+/// Submits `submit` entries of a ring and waits for `least` completions, at most as long as `limit` says.
 ///
 /// # Safety
 ///
@@ -95,7 +95,7 @@ pub(super) unsafe fn ring_wait(
 ) -> isize {
     let (limit, size) = (std::ptr::from_ref(limit), size_of::<SubmitArgs>());
     let flags = GETEVENTS | EXT_ARG;
-    // SAFETY: as the caller promises; the kernel reads a structure whose size it is told, and the time that it leads to.
+    // SAFETY: as the caller promises; the kernel reads a structure of the given size, and the timeout that it points to.
     unsafe { raw_syscall!(Sysno::io_uring_enter, ring, submit, least, flags, limit, size) as isize }
 }
 
@@ -103,18 +103,18 @@ pub(super) unsafe fn ring_wait(
 ///
 /// # Safety
 ///
-/// `requests` leads to as many pointers to requests, which stay as they are, with their memory, until they have ended.
+/// `requests` points to `count` pointers to requests. The requests and their memory stay as they are until they have ended.
 #[inline(always)]
 pub(super) unsafe fn io_submit<T>(context: u64, count: usize, requests: *const *mut T) -> isize {
     // SAFETY: as the caller promises.
     unsafe { raw_syscall!(Sysno::io_submit, context, count, requests) as isize }
 }
 
-/// `io_getevents(2)`: at least `least` and at most `places` of what has ended, waiting no longer than `limit`.
+/// `io_getevents(2)`: collects at least `least` and at most `places` completions, waiting no longer than `limit`.
 ///
 /// # Safety
 ///
-/// `ended` leads to room for `places` of the kernel's `struct io_event`.
+/// `ended` points to room for `places` of the kernel's `struct io_event`.
 #[inline(always)]
 pub(super) unsafe fn io_getevents<T>(
     context: u64,

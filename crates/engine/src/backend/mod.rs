@@ -1,8 +1,8 @@
 //! Backends: the ways in which I/O reaches a target, one file each, behind one narrow interface.
 //!
-//! A worker fills the memory of a free slot, pushes the transfer that is to be done for it, takes a turn (submits what was pushed and waits), and
-//! reaps the I/Os that have ended. Workers are compiled for each backend, so that no I/O goes through a table of functions. A slot's memory belongs
-//! to the backend from `push` until it was reaped.
+//! A worker fills the memory of a free slot, pushes the transfer for it, takes a turn (submits what was pushed and waits), and reaps the I/Os that
+//! have ended. Workers are compiled for each backend, so that no I/O goes through a table of functions. A slot's memory belongs to the backend from
+//! `push` until the I/O is reaped.
 
 mod aio;
 mod buffers;
@@ -26,11 +26,11 @@ pub(crate) use uring::Ring;
 
 use crate::error::EngineError;
 
-/// Returns how many I/Os are submitted at a time to a target that works while the worker goes on; `in_flight` I/Os are at the target.
+/// Returns how many I/Os are submitted at a time to a target that works in parallel with the worker; `in_flight` I/Os are at the target.
 ///
-/// At most half the depth, so that the target always has work left. Large enough that a system call costs little beside it, and no smaller:
-/// a worker that returns too often cannot keep a large depth. And no more than are in flight, so that an idle target gets a few at once,
-/// then twice as many each time.
+/// At most half the depth, so that the target always has work left. Large enough that the cost of a system call is small beside it: a worker that
+/// returns too often cannot keep a large depth. And no more than are in flight, so that an idle target gets a few at once, then twice as many each
+/// time.
 fn portion(depth: usize, in_flight: usize) -> usize {
     const FEW: usize = 4;
     in_flight.max(FEW).min((depth / 2).clamp(1, 64))
@@ -55,12 +55,12 @@ pub(crate) struct Wait {
 
 /// A way to drive a target with up to `depth` I/Os in flight.
 pub(crate) trait Backend: Sized {
-    /// Slots that there are.
+    /// Number of slots.
     fn depth(&self) -> usize;
 
-    /// Most I/Os that the next call submits. A target that works while the worker goes on (a device, a kernel thread) should begin with the
-    /// first I/Os before the last are made: a worker that found all its I/Os complete would otherwise submit them all at once again, and
-    /// the two would take turns waiting for each other.
+    /// Most I/Os that the next call submits. A target that works in parallel with the worker (a device, a kernel thread) should begin with the first
+    /// I/Os before the last are prepared: a worker that found all its I/Os complete would otherwise submit them all at once again, and the two would
+    /// take turns waiting for each other.
     fn portion(&self) -> usize {
         usize::MAX
     }
@@ -74,15 +74,15 @@ pub(crate) trait Backend: Sized {
     /// Queues `transfer` from or to the memory of `slot`; nothing reaches the kernel before the next turn.
     fn push(&mut self, slot: usize, transfer: &Transfer);
 
-    /// Submits what was pushed and waits, in as few system calls as can be. At least one I/O must be in flight.
+    /// Submits what was pushed and waits, in as few system calls as possible. At least one I/O must be in flight.
     ///
-    /// Signals, a timeout and a kernel that is short of something end the wait early; only a backend that cannot work
-    /// at all is an error, never a failed I/O.
+    /// Signals, a timeout and a kernel short of resources end the wait early. A failed I/O is no error of the call; only a backend that cannot work
+    /// at all is.
     ///
-    /// To be always inlined: a return after a system call is dear ([`kernel`]).
+    /// Implementations must always be inlined: a return after a system call is expensive ([`kernel`]).
     fn turn(&mut self, wait: Wait) -> Result<(), EngineError>;
 
-    /// Adds every I/O that has ended to `into`; their slots' memory is the caller's again.
+    /// Adds every I/O that has ended to `into`; the memory of its slot is the caller's again.
     fn reap(&mut self, into: &mut Vec<Reaped>);
 
     /// Announces that nobody will wait for the I/Os in flight any more: dropping the backend then leaves their memory to the kernel at once.
@@ -93,7 +93,7 @@ pub(crate) trait Backend: Sized {
         0
     }
 
-    /// Tells whether buffers and files are registered with the kernel, both.
+    /// Tells whether both buffers and files are registered with the kernel.
     fn is_registered(&self) -> bool {
         false
     }

@@ -1,6 +1,6 @@
-//! A target that is not there: every I/O ends as soon as it was submitted, inside the process.
+//! A target that does not exist: every I/O ends as soon as it is submitted, inside the process.
 //!
-//! What is left is the cost of the engine itself. What is read is what was last in the slot's memory.
+//! This leaves only the cost of the engine itself. A read gives whatever was last in the slot's memory.
 
 use crate::backend::{Backend, Buffers, Reaped, Transfer, Wait};
 use crate::error::EngineError;

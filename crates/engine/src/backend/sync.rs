@@ -14,7 +14,7 @@ pub(crate) struct Inline {
 }
 
 impl Inline {
-    /// One I/O of up to `length` bytes at a time.
+    /// A backend for one I/O of up to `length` bytes at a time.
     pub(crate) fn new(files: Files, length: usize) -> Result<Self, EngineError> {
         Ok(Self { files, buffers: Buffers::new(1, length)?, pushed: None, result: None })
     }

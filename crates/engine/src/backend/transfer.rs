@@ -12,14 +12,14 @@ pub(crate) enum Verb {
     Discard,
     /// Has the target zero the range itself.
     WriteZeroes,
-    /// Makes what was written durable, with all that is known about the file (`fsync`).
+    /// Makes written data durable, and all metadata of the file (`fsync`).
     Fsync,
-    /// Makes what was written durable (`fdatasync`).
+    /// Makes written data durable (`fdatasync`).
     Fdatasync,
 }
 
 impl Verb {
-    /// Tells whether bytes go between memory and target, so that less than all can be moved.
+    /// Tells whether bytes go between memory and target, so that a call may move only part of them.
     pub(crate) const fn moves(self) -> bool {
         matches!(self, Self::Read | Self::Write)
     }
@@ -31,9 +31,9 @@ pub(crate) struct Transfer {
     pub verb: Verb,
     /// Tells whether a write is durable when it ends (FUA, `RWF_DSYNC`).
     pub durable: bool,
-    /// Place of its target in the load's.
+    /// Index of its target among the load's targets.
     pub target: u16,
-    /// Its whole length, bytes.
+    /// Total length in bytes.
     pub length: u32,
     /// Bytes of it that earlier attempts moved.
     pub done: u32,
@@ -42,19 +42,19 @@ pub(crate) struct Transfer {
 }
 
 impl Transfer {
-    /// Returns what is left to be moved, bytes.
+    /// Returns the number of bytes that remain to be moved.
     #[inline]
     pub(crate) const fn left(&self) -> u32 {
         self.length - self.done
     }
 
-    /// Returns where what is left starts in the target, bytes.
+    /// Returns the offset in the target at which the remaining part starts, bytes.
     #[inline]
     pub(crate) const fn at(&self) -> u64 {
         self.offset + self.done as u64
     }
 
-    /// Returns what a backend reports for a call that gave `result`: calls that move no bytes give 0 when they succeed.
+    /// Returns what a backend reports for a call that returned `result`: the transfer's length where a call that moves no bytes succeeded.
     #[inline]
     pub(crate) const fn moved(&self, result: i32) -> i32 {
         if result == 0 && !self.verb.moves() { self.length as i32 } else { result }

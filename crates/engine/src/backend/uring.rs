@@ -28,7 +28,7 @@ pub(crate) struct Ring {
     in_flight: usize,
     registered_buffers: bool,
     registered_files: bool,
-    /// Tells whether the kernel is believed to know discards of block devices as commands of the ring.
+    /// Tells whether the ring is assumed to support discards of block devices as commands.
     discards: bool,
     /// I/Os that this kernel's rings do not support; a plain system call does each.
     calls: Vec<(u32, Transfer)>,
@@ -38,7 +38,7 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    /// A ring for `depth` I/Os of up to `length` bytes. Takes what newer kernels offer and does without where they do not.
+    /// A ring for `depth` I/Os of up to `length` bytes. Uses features of newer kernels where they are offered, and works without them elsewhere.
     pub(crate) fn new(files: Files, depth: usize, length: usize) -> Result<Self, EngineError> {
         Self::over(set_up(depth)?, files, depth, length)
     }
@@ -63,8 +63,7 @@ impl Ring {
         })
     }
 
-    /// Has the kernel's workers of this ring run on these CPUs only, as its thread does. Kernels before 5.14 do not know how,
-    /// and leave them where they are.
+    /// Pins this ring's kernel workers to these CPUs, like the worker's thread. Kernels before 5.14 cannot do this and leave them where they are.
     pub(crate) fn pin(&self, place: &CpuAffinity) {
         let _ = self.ring.submitter().register_iowq_aff(&place.set());
     }
@@ -79,20 +78,20 @@ impl Ring {
         }
     }
 
-    /// Entries that are to be submitted, and whether the kernel keeps completions for which there was no room.
+    /// Number of entries to be submitted, and whether the kernel keeps completions for which there was no room.
     #[inline(always)]
     fn queued(&mut self) -> (usize, bool) {
         let queue = self.ring.submission();
         (queue.len(), queue.cq_overflow())
     }
 
-    /// Returns the result of a turn from the error that its call gave.
+    /// Returns the result of a turn whose call failed with `error`.
     #[cold]
     fn turned_away(&mut self, error: i32) -> Result<(), EngineError> {
         match error {
             libc::ETIME | libc::EINTR => Ok(()),
             libc::EAGAIN | libc::EBUSY => {
-                // No memory for requests, or completions to take first: ask again, but not in a hot loop.
+                // The kernel has no memory for requests, or wants completions to be reaped first: the next turn tries again, but not in a hot loop.
                 if self.ring.completion().is_empty() {
                     std::thread::sleep(Duration::from_millis(1));
                 }
@@ -193,8 +192,8 @@ impl Backend for Ring {
         let idle = self.done.is_empty() && self.calls.is_empty();
         let least = if idle { wait.completions.min(self.in_flight) } else { 0 };
         let ring = self.ring.as_raw_fd();
-        // Submitted without waiting first: the I/O is often complete when the call returns, while a sleeper in the same call is woken all
-        // the same, at worst on another CPU.
+        // Submitted without waiting first: the I/O is often complete when the call returns, while a call that also waits would put the thread to
+        // sleep and wake it again, at worst on another CPU.
         let mut called = 0;
         let (pushed, kept) = self.queued();
         if pushed > 0 {
@@ -230,7 +229,7 @@ impl Backend for Ring {
             *in_flight -= 1;
             let mut result = transfer.moved(entry.result());
             if result == -libc::EOPNOTSUPP && transfer.verb == Verb::Discard {
-                // The kernel does not know the command; a call of its own does it, or says why not.
+                // The kernel does not know the command; a plain call performs it, or reports why it cannot.
                 *discards = false;
                 result = calls::change(files, &transfer);
             }
@@ -242,7 +241,7 @@ impl Backend for Ring {
         self.given_up = true;
     }
 
-    /// 0, as the queue holds all slots twice, and the kernel keeps what does not fit (`IORING_FEAT_NODROP`).
+    /// Always 0: the queue has two places for each slot, and the kernel keeps what does not fit (`IORING_FEAT_NODROP`).
     fn overflowed(&mut self) -> u32 {
         self.ring.completion().overflow()
     }
@@ -253,7 +252,7 @@ impl Backend for Ring {
 }
 
 impl Drop for Ring {
-    /// Waits for what is in flight. What does not end in time keeps its memory: the kernel may still write to it.
+    /// Waits for the I/Os in flight. An I/O that does not end in time keeps its memory, since the kernel may still write to it.
     fn drop(&mut self) {
         let (start, mut ended) = (Instant::now(), Vec::with_capacity(self.lent.len()));
         while self.in_flight > 0 && !self.given_up && start.elapsed() < DROP_DEADLINE {
@@ -265,8 +264,8 @@ impl Drop for Ring {
             ended.clear();
         }
         if self.in_flight == 0 {
-            // The kernel ends a ring some time after its descriptor is closed. Whoever takes the target's stack down
-            // now must not find it busy until then, so the file is given back first.
+            // The kernel ends a ring some time after its descriptor is closed. Until then the target would be busy for whoever takes its stack down
+            // now, so the file is given back first.
             let submitter = self.ring.submitter();
             let _ = (submitter.unregister_files(), submitter.unregister_buffers());
             // SAFETY: dropped once, here, and not used afterwards; nothing is in flight. The ring goes first.

@@ -1,4 +1,4 @@
-//! Plain calls: `pread` or `pwrite`, from threads that have one I/O at a time.
+//! Plain calls: `pread` or `pwrite`, from threads with one I/O at a time each.
 
 use std::sync::atomic::Ordering;
 
@@ -28,7 +28,7 @@ pub(super) fn work(
     }
 }
 
-/// Reads or writes, as it was asked for.
+/// Reads or writes one block, as the floor asks.
 #[inline(always)]
 fn call(
     files: &Files,

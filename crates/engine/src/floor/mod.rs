@@ -1,8 +1,8 @@
-//! The floor: the calls of a backend and nothing else. What that costs, no engine that makes the same calls can go below.
+//! The floor: the calls of a backend and nothing else. No engine that makes the same calls can cost less.
 //!
-//! No clock is read and nothing is recorded. Written blocks are new each time and made as the load makes them, since no such load can do
-//! less. The next address costs one multiplication (random) or one addition (sequential); a flag that is only read ends the run. Plain
-//! calls come from threads ([`calls`]); queues are kept at their depth by one thread ([`queue`]).
+//! No clock is read and nothing is recorded. Each written block has new content, generated as a load generates it, since no load can avoid that. The
+//! next address costs one multiplication (random) or one addition (sequential); a flag that is only read ends the run. Plain calls come from threads
+//! ([`calls`]); queues are kept at their depth by one thread ([`queue`]).
 
 mod calls;
 mod queue;
@@ -29,17 +29,17 @@ pub struct Floor {
     pub target: TargetSpec,
     /// Bytes of it that are used, from its start.
     pub size: Bytes,
-    /// The calls that make them: plain calls, a ring, or libaio's queue.
+    /// The way in which the calls are made: plain calls, a ring, or libaio's queue.
     pub driver: Driver,
     /// I/Os in flight: threads with one plain call each, or the depth of a queue.
     pub depth: u32,
-    /// One block after the other, all threads together, in place of random ones.
+    /// Goes through the blocks in order, all threads together, instead of at random.
     pub sequential: bool,
-    /// Writes in place of reads, over what is there: whoever asks for it owns the target. The bytes of each block are random and new.
+    /// Writes instead of reading, and overwrites what is there: the caller has to own the target. The bytes of each block are random and new.
     pub writes: bool,
-    /// Past the page cache, if possible.
+    /// Bypasses the page cache, if possible.
     pub direct: bool,
-    /// The time that it runs; `None` submits once.
+    /// Time that it runs; `None` submits once.
     pub duration: Option<Duration>,
 }
 
@@ -48,7 +48,7 @@ pub struct Floor {
 pub struct Floored {
     /// The calls that were made: `sync`, `io_uring` or `libaio`.
     pub backend: &'static str,
-    /// I/Os of a whole block.
+    /// Number of I/Os, of a whole block each.
     pub ios: u64,
     /// From the start of the threads' work to the end of the last one, nanoseconds.
     pub duration_ns: u64,

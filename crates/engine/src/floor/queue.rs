@@ -1,4 +1,4 @@
-//! A queue that is kept at its depth: the engine's own backend, with the submissions of its worker.
+//! A queue that is kept at its depth: the engine's own backend, which submits in the same portions as under a worker.
 //!
 //! A free slot is pushed again at once, in portions as the worker does, and one completion is waited for when none is free. The backend's
 //! own bookkeeping of slot ownership is included: some nanoseconds.
@@ -10,7 +10,7 @@ use super::shared::{BLOCK, BlockFiller, FloorRun, at_random, in_order, short};
 use crate::backend::{Backend, Transfer, Verb, Wait};
 use crate::error::EngineError;
 
-/// The longest wait for an I/O before the flag that ends it is looked at.
+/// Longest wait for an I/O before the flag that ends the run is looked at again.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// The one thread: gets ready, waits for the start, keeps the queue full.
@@ -63,7 +63,7 @@ fn keep<B: Backend>(
             free.push(done.slot);
             match done.result {
                 result if result == BLOCK as i32 => ios += 1,
-                // Turned away for the moment: another one goes instead.
+                // The kernel turned this I/O away for the moment: another one goes instead.
                 result if [-libc::EAGAIN, -libc::EINTR].contains(&result) => {}
                 result => return Err(short(places[done.slot as usize], result as isize)),
             }

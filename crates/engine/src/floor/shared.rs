@@ -1,4 +1,4 @@
-//! The common parts of all ways of the floor: the blocks that are next, their content, and the flag that ends the run.
+//! Parts that all drivers of the floor share: the choice of the next blocks, their content, and the flag that ends the run.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -21,14 +21,14 @@ pub(super) struct FloorRun {
     pub(super) blocks: u64,
     pub(super) sequential: bool,
     pub(super) writes: bool,
-    /// The next block, where several threads go in order.
+    /// The next block, where several threads share one sequence.
     pub(super) cursor: AtomicU64,
     pub(super) over: AtomicBool,
-    /// All threads and the one that counts the time.
+    /// The barrier of all threads and the one that measures the time.
     pub(super) start: Barrier,
 }
 
-/// Blocks in random order, another one for each thread.
+/// Generates blocks in random order, a different one for each thread.
 pub(super) fn at_random(blocks: u64, number: u32) -> impl FnMut() -> u64 {
     let mut state = Seed(u64::from(number)).generator().next_u64();
     move || {
@@ -37,7 +37,7 @@ pub(super) fn at_random(blocks: u64, number: u32) -> impl FnMut() -> u64 {
     }
 }
 
-/// Blocks one after the other, from the first again after the last.
+/// Generates blocks in order, beginning again after the last.
 pub(super) fn in_order(blocks: u64) -> impl FnMut() -> u64 {
     let mut next = 0;
     move || {
@@ -47,7 +47,7 @@ pub(super) fn in_order(blocks: u64) -> impl FnMut() -> u64 {
     }
 }
 
-/// Makes what is to be written: bytes that nothing can shrink, others for each block.
+/// Generates the content to be written: incompressible bytes, different for each block.
 pub(super) struct BlockFiller {
     generator: Generator,
     next: ContentId,
@@ -65,10 +65,11 @@ impl BlockFiller {
     }
 }
 
-/// Returns what is said of an I/O at `at` that gave `result`, in the kernel's way.
+/// Returns the error for an I/O at offset `at` that gave `result`: a number of bytes or a negative error number.
 #[cold]
 pub(super) fn short(at: u64, result: isize) -> EngineError {
-    let help = "use the target by other means first; it has to take and give all of its blocks";
+    let help =
+        "check the target by other means first: all of its blocks must be readable and writable";
     let what = format!("A block at offset {at} was not moved whole");
     let error = EngineError::new(ErrorKind::Target, what, help);
     if result < 0 {

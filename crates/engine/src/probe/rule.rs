@@ -1,17 +1,17 @@
-//! The rule of `auto`: which way is taken, from what each did in two bursts of reads, or without them.
+//! The rule of `auto`: chooses a driver from the rates and costs of two bursts of reads each, or without reads.
 
 use results::model::ProbeFigure;
 
 use crate::choice::{Choice, Driver};
 
-/// Rates that differ by less than this factor say nothing.
+/// Two figures are regarded as equal if the lower one is at least this share of the higher.
 const NOISE: f64 = 0.8;
-/// A way that reads slower than this share of the fastest is none, however cheap it is.
+/// A driver that reads slower than this share of the fastest is not considered, however cheap it is.
 const SLOW: f64 = 0.5;
-/// Factor by which plain calls must be faster than a queue to be chosen at depth, where nothing speaks against a queue.
+/// Factor by which plain calls must be faster than a queue to be chosen at depth on a target that does not block.
 const FAR: f64 = 1.5;
 
-/// A way to drive the target, and what its bursts of reads showed.
+/// A driver, and what its bursts of reads showed.
 pub(super) struct Way {
     pub driver: Driver,
     /// The higher rate and the lower cost of its two bursts.
@@ -21,12 +21,12 @@ pub(super) struct Way {
 }
 
 impl Way {
-    /// After its first burst.
+    /// The result of its first burst.
     pub fn of(driver: Driver, first: ProbeFigure) -> Self {
         Self { driver, slower: first.iops, figure: first }
     }
 
-    /// Adds what the second burst showed.
+    /// Adds the result of the second burst.
     pub fn again(&mut self, second: ProbeFigure) {
         let first = std::mem::take(&mut self.figure);
         self.slower = first.iops.zip(second.iops).map(|(a, b)| a.min(b));
@@ -39,13 +39,13 @@ impl Way {
     }
 }
 
-/// The rule, from what each way did at `depth`; the first of `ways` is a queue, the second may be plain calls.
+/// Applies the rule to what each driver did at `depth`; the first of `ways` is a queue, the second may be plain calls.
 pub(super) fn choose(mut ways: Vec<Way>, blocks: bool, depth: u32) -> Choice {
     let note = if blocks { "RWF_NOWAIT is refused" } else { "RWF_NOWAIT is taken" };
     ways[0].figure.note = note.into();
     let queue = &ways[0];
     let calls = ways.iter().find(|way| way.driver == Driver::Sync);
-    // Without figures nothing speaks for plain calls.
+    // Without their figures, plain calls are never chosen.
     let unless_calls = |win: fn(&Way, &Way) -> bool| match calls {
         Some(calls) if win(calls, queue) => Driver::Sync,
         _ => queue.driver,
@@ -55,7 +55,7 @@ pub(super) fn choose(mut ways: Vec<Way>, blocks: bool, depth: u32) -> Choice {
             unless_calls(not_slower_throughout),
             "plain calls, if a queue is not faster throughout",
         ),
-        _ if blocks => (cheapest(&ways), "the fastest of the cheap ways"),
+        _ if blocks => (cheapest(&ways), "the fastest of the cheap drivers"),
         _ => (
             unless_calls(far_faster_and_as_cheap),
             "a queue, if plain calls are not far faster at the same cost",
@@ -70,28 +70,28 @@ pub(super) fn choose(mut ways: Vec<Way>, blocks: bool, depth: u32) -> Choice {
 
 /// The facts about targets and kernel that are known without a read.
 pub(super) struct UnprobedFacts {
-    /// The target refuses to be used without blocking, or one that is driven alike does.
+    /// Tells whether the target cannot be used without blocking, or a target that is driven alike cannot.
     pub blocks: bool,
-    /// That one is known to do so, whichever of them was asked.
+    /// Tells whether that is known of one of the loads that are driven alike, whatever this target says.
     pub known: bool,
-    /// The page cache is passed by.
+    /// Tells whether the page cache is bypassed.
     pub direct: bool,
-    /// I/Os in flight, of the deepest load.
+    /// I/Os in flight in the deepest load.
     pub depth: u32,
-    /// The choice is of loads with different depths.
+    /// Tells whether the choice is for loads with different depths.
     pub several: bool,
-    /// A thread for each I/O in flight is not too many.
+    /// Tells whether a thread for each I/O in flight would not be too many.
     pub threads: bool,
-    /// The kernel gives io_uring, and it may be used.
+    /// Tells whether the kernel offers io_uring and it may be used.
     pub ring: bool,
-    /// The kernel gives libaio.
+    /// Tells whether the kernel offers libaio.
     pub aio: bool,
 }
 
-/// The way that is taken where reads would show nothing, for which `why` is the reason.
+/// Chooses the driver where reads would show nothing, for the reason `why`.
 ///
-/// io_uring, but where it is known to be in the way: at depth 1, where a plain call is one call and a queue needs two; and at a
-/// target that blocks, where it hands each I/O to a worker thread of the kernel, whether that reads or writes, holes or not.
+/// io_uring, except where it is known to cost more: at depth 1, where a plain call is one system call and a queue needs two; and on a target that
+/// blocks, where io_uring hands each I/O to a worker thread of the kernel, for reads and writes alike, with holes or without.
 pub(super) fn unprobed(why: &str, facts: &UnprobedFacts) -> Choice {
     let queue = if facts.ring || !facts.aio { Driver::IoUring } else { Driver::Libaio };
     let (driver, rule) = match facts.depth {
@@ -113,12 +113,12 @@ pub(super) fn unprobed(why: &str, facts: &UnprobedFacts) -> Choice {
     Choice { driver, reason, figures: Vec::new() }
 }
 
-/// Returns how the target takes I/O, in words.
+/// Describes in words whether the target blocks.
 fn nature(blocks: bool) -> &'static str {
     if blocks { "blocks (RWF_NOWAIT is refused)" } else { "does not block" }
 }
 
-/// Tells whether some burst of `calls` was as fast as some burst of `queue`, but for noise.
+/// Tells whether some burst of `calls` was as fast as some burst of `queue`, apart from noise.
 fn not_slower_throughout(calls: &Way, queue: &Way) -> bool {
     calls.figure.iops.zip(queue.slower).is_some_and(|(calls, queue)| calls >= NOISE * queue)
 }
@@ -130,8 +130,8 @@ fn far_faster_and_as_cheap(calls: &Way, queue: &Way) -> bool {
     far && cost(calls).zip(cost(queue)).is_some_and(|(a, b)| a <= b)
 }
 
-/// Returns the cheapest of the ways that do not cost much more than the cheapest of all and are about as fast as the fastest of these. Rates alone do
-/// not decide: on a busy machine the kernel's many workers win time from their neighbours.
+/// Returns the cheapest of the drivers that do not cost much more than the cheapest of all and are about as fast as the fastest of these. Rates alone
+/// do not decide: on a busy machine many workers of the kernel only look faster because they take CPU time from other programs.
 fn cheapest(ways: &[Way]) -> Driver {
     let iops = |way: &Way| way.figure.iops.unwrap_or(0.0);
     let cost = |way: &Way| way.figure.cpu_per_io_us.unwrap_or(f64::INFINITY);
@@ -166,14 +166,14 @@ mod tests {
         ProbeFigure { backend, iops, cpu_per_io_us, ..ProbeFigure::default() }
     }
 
-    /// A way whose bursts read so often a second, each for this much CPU time.
+    /// A driver whose bursts reached these rates, at this CPU time per read.
     fn way(driver: Driver, iops: [f64; 2], cpu: f64) -> Way {
         let mut way = Way::of(driver, figure(driver, iops[0], cpu));
         way.again(figure(driver, iops[1], cpu));
         way
     }
 
-    /// Tells whether plain calls are chosen that read `speed` times as fast as io_uring, for `cost` of its CPU.
+    /// Tells whether plain calls are chosen if they read `speed` times as fast as io_uring, at `cost` of its CPU time.
     fn plain(depth: u32, blocks: bool, speed: f64, cost: f64) -> bool {
         let queue = way(Driver::IoUring, [1000.0; 2], 1.0);
         let calls = way(Driver::Sync, [1000.0 * speed; 2], cost);

@@ -1,14 +1,13 @@
-//! Counts of latencies in the buckets of an HDR histogram, as cheap to add to as can be.
+//! Latency counts in the buckets of an HDR histogram, as cheap to increment as possible.
 //!
-//! The layout is HdrHistogram's own for 1 ns to 1 h and three digits: values below 2048 have a bucket each, every
-//! further power of two has 1024. So a value's place is a few shifts, and the counts turn into the crate's
-//! histogram exactly.
+//! The layout is HdrHistogram's own for 1 ns to 1 h and three digits: values below 2048 have a bucket each, and every further power of two has 1024
+//! buckets. So a few shifts find the bucket of a value, and the counts convert exactly into the crate's histogram.
 
 use hdrhistogram::Histogram;
 
 use crate::error::{EngineError, ErrorKind};
 
-/// The longest latency that is told apart, nanoseconds: one hour. Longer ones count as this long.
+/// The longest latency that has a bucket of its own, nanoseconds: one hour. Longer ones count as this long.
 pub(crate) const LONGEST_NS: u64 = 3_600_000_000_000;
 
 /// Buckets of one power of two.
@@ -22,18 +21,18 @@ const PLACES: usize = place(LONGEST_NS) + 1;
 #[derive(Debug, Clone)]
 pub(crate) struct Buckets {
     counts: Box<[u64]>,
-    /// Which runs of [`HALF`] places hold anything: what is merged, emptied and read are these alone.
+    /// Bit set of the runs of [`HALF`] buckets that hold anything: only these are merged, cleared and read.
     touched: u64,
 }
 
-/// The place of a value.
+/// The bucket number of a value.
 #[inline]
 const fn place(value: u64) -> usize {
     let power = (u64::BITS - HALF_BITS - 1) - (value | (SINGLE - 1)).leading_zeros();
     ((power as usize) << HALF_BITS) + (value >> power) as usize
 }
 
-/// The smallest value that has this place.
+/// The smallest value in this bucket.
 const fn value(place: usize) -> u64 {
     if place < 2 * HALF {
         return place as u64;
@@ -51,7 +50,7 @@ impl Buckets {
     #[inline]
     pub(crate) fn add(&mut self, latency_ns: u64) {
         let place = place(latency_ns.min(LONGEST_NS));
-        // The place of the longest is the last one there is.
+        // The bucket of the longest latency is the last one.
         if let Some(count) = self.counts.get_mut(place) {
             *count += 1;
         }
@@ -67,7 +66,7 @@ impl Buckets {
         self.touched |= other.touched;
     }
 
-    /// Forgets everything.
+    /// Resets all counts.
     pub(crate) fn clear(&mut self) {
         for run in self.runs() {
             self.counts[run].fill(0);
@@ -101,7 +100,7 @@ impl Buckets {
         Ok(histogram)
     }
 
-    /// The places of every run that holds something.
+    /// The buckets of every run that holds something.
     fn runs(&self) -> impl Iterator<Item = std::ops::Range<usize>> + use<> {
         let touched = self.touched;
         (0..PLACES.div_ceil(HALF))
@@ -121,14 +120,14 @@ mod tests {
         buckets
     }
 
-    /// Returns what the crate itself makes of the values.
+    /// Returns the crate's own histogram of the values.
     fn crates(values: &[u64]) -> Histogram<u64> {
         let mut histogram = Histogram::new_with_bounds(1, LONGEST_NS, 3).unwrap();
         values.iter().for_each(|&v| histogram.record(v.min(LONGEST_NS)).unwrap());
         histogram
     }
 
-    /// Values of every magnitude alike.
+    /// Values of all magnitudes, equally often.
     fn latencies() -> impl Strategy<Value = Vec<u64>> {
         prop::collection::vec((any::<u64>(), 0u32..64).prop_map(|(v, s)| v >> s), 0..300)
     }

@@ -2,15 +2,15 @@
 
 use crate::record::{NOT_OURS, SHORT, UNFORESEEN};
 
-/// Kinds of errors that one tally keeps apart; further kinds share the last place.
+/// Kinds of errors that one tally keeps apart; further kinds share the last entry.
 const KINDS: usize = 12;
 
-/// Failed I/Os by error number, in a fixed place so that counting never allocates.
+/// Failed I/Os by error number, in a fixed array so that counting never allocates.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Errors([(i32, u64); KINDS]);
 
 impl Errors {
-    /// Counts `count` failures of the kind `errno` ([`SHORT`], or a positive error number).
+    /// Counts `count` failures of the kind `errno`: [`SHORT`], [`NOT_OURS`], [`UNFORESEEN`], or a positive error number.
     pub(crate) fn add(&mut self, errno: i32, count: u64) {
         let last = KINDS - 1;
         let at = self.0.iter().position(|&(e, n)| e == errno || n == 0).unwrap_or(last);

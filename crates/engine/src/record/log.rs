@@ -1,4 +1,4 @@
-//! The log of every I/O: workers put records into bounded queues, a thread of its own writes them to disk.
+//! The log of every I/O: workers put records into bounded queues, and a separate thread writes them to disk.
 //!
 //! A worker never waits: a record that finds its queue full is dropped and counted. A queue has one writer and one reader
 //! and no lock.
@@ -51,7 +51,7 @@ struct LogReceiver(Arc<Queue>);
 
 fn queue(length: usize, job: u16) -> (LogSender, LogReceiver) {
     let length = length.next_power_of_two();
-    // Written once now, so that no page is touched for the first time between two I/Os.
+    // Written once now, so that no page fault comes between two I/Os.
     let blank = IoRecord { length: 1, ..IoRecord::default() };
     let places = (0..length).map(|_| UnsafeCell::new(blank)).collect();
     let queue = Arc::new(Queue {
@@ -90,7 +90,7 @@ impl LogSender {
 }
 
 impl LogSender {
-    /// Queues one I/O, waiting for room: in virtual time nothing is dropped.
+    /// Queues one I/O and waits for room if necessary: in virtual time nothing is dropped.
     pub(crate) fn put_patiently(&mut self, io: &Completion) {
         while self.queue.put.load(Ordering::Relaxed) - self.queue.taken.load(Ordering::Acquire)
             == self.queue.places.len()
@@ -102,13 +102,13 @@ impl LogSender {
 }
 
 impl LogReceiver {
-    /// Moves at most `most` records into `bytes`; tells how many there were.
+    /// Moves at most `most` records into `bytes`; returns how many were moved.
     fn take(&mut self, most: usize, bytes: &mut Vec<u8>) -> usize {
         let put = self.0.put.load(Ordering::Acquire);
         let taken = self.0.taken.load(Ordering::Relaxed);
         let count = (put - taken).min(most);
         for at in taken..taken + count {
-            // SAFETY: the place was put and not taken: it is the thread's (see `Queue`).
+            // SAFETY: the record was put in and not yet taken out: it is the thread's (see `Queue`).
             let record = unsafe { &*self.0.places[at & (self.0.places.len() - 1)].get() };
             bytes.extend_from_slice(&record.encode());
         }
@@ -157,7 +157,7 @@ impl LogTarget {
         }
     }
 
-    /// Returns the most records that fit in the log.
+    /// Returns the largest number of records that fit in the log.
     fn most(&self) -> u64 {
         match self {
             Self::File(_) => u64::MAX,
@@ -173,7 +173,7 @@ struct Written {
     /// I/Os left out because the log had reached its bound.
     over_bound: u64,
     error: Option<std::io::Error>,
-    /// CPU time that it took, as (user, kernel).
+    /// CPU time of the thread, as (user, kernel).
     cpu: (Duration, Duration),
 }
 
@@ -258,7 +258,7 @@ fn write(mut out: LogTarget, mut receivers: Vec<LogReceiver>, stop: &AtomicBool)
 }
 
 impl IoLog {
-    /// Ends the log once all workers have ended or are given up; returns facts about the log and the CPU time it took.
+    /// Ends the log once all workers have ended or are given up; returns facts about the log and the CPU time of its thread.
     pub(crate) fn finish(mut self) -> (IoLogFacts, (Duration, Duration)) {
         self.stop.store(true, Ordering::Release);
         let path = std::mem::take(&mut self.name);
@@ -278,7 +278,7 @@ impl IoLog {
 }
 
 impl Drop for IoLog {
-    /// Lets the thread end, also when the load never began.
+    /// Lets the thread end, even if the load never began.
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Release);
     }

@@ -1,7 +1,7 @@
 //! Recording: what a worker does with every I/O that has ended.
 //!
-//! A worker hands each one to its [`Recorder`], which counts it in a few nanoseconds, without a lock, an allocation
-//! or a system call. The collecting thread reads the counts interval by interval.
+//! A worker passes each I/O to its [`Recorder`], which counts it in a few nanoseconds, without a lock, an allocation or a system call. The collecting
+//! thread reads the counts interval by interval.
 
 mod buckets;
 mod completion;
@@ -29,19 +29,19 @@ pub use rehearsal::Rehearsal;
 pub(crate) use steady_detector::SteadyDetector;
 pub(crate) use worst::{SlowIo, Worst};
 
-/// The records that are to be kept beyond counts and latencies.
+/// Records that are kept in addition to counts and latencies.
 #[derive(Debug, Clone)]
 pub struct Recording {
-    /// A log of every I/O goes there.
+    /// The destination of the log of every I/O, if there is to be one.
     pub io_log: Option<IoLogTarget>,
-    /// Submission and completion latency are kept apart, at the cost of one more reading of the clock per call.
+    /// Tells whether submission and completion latency are kept apart, at the cost of one more clock reading per call.
     pub split_latency: bool,
-    /// Number of I/Os that are kept because they took longest.
+    /// Number of I/Os with the longest latencies that are kept.
     pub worst: usize,
 }
 
 impl Default for Recording {
-    /// The worst 10 I/Os, nothing else.
+    /// The 10 slowest I/Os, nothing else.
     fn default() -> Self {
         Self { io_log: None, split_latency: false, worst: 10 }
     }
@@ -50,23 +50,23 @@ impl Default for Recording {
 /// The file or sink that the log of every I/O goes to.
 #[derive(Debug, Clone)]
 pub enum IoLogTarget {
-    /// To a file, however long it becomes.
+    /// A file, however long it becomes.
     File(PathBuf),
-    /// To somebody who keeps what it begins with.
+    /// A receiver that keeps the beginning of the log.
     Keeper(IoLogKeeper),
 }
 
-/// Takes what is added to a log.
+/// A function that receives each further part of a log.
 type Add = Arc<dyn Fn(&[u8]) + Send + Sync>;
 
-/// Takes a log in as it grows, up to a bound.
+/// A receiver of a growing log, up to a bound.
 #[derive(Clone)]
 pub struct IoLogKeeper {
-    /// The name that the log has there.
+    /// The name under which the receiver keeps the log.
     pub name: String,
-    /// Takes what is added. It may wait: I/Os that find no room meanwhile are counted, and not in the log.
+    /// Receives each further part. It may block: I/Os that find no room meanwhile are counted but not logged.
     pub add: Add,
-    /// The most bytes of records that are added; I/Os after them are counted, and not in the log.
+    /// Most bytes of records that are logged; I/Os after them are only counted.
     pub most: u64,
 }
 

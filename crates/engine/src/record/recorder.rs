@@ -4,13 +4,13 @@ use crate::interval_recorder::IntervalRecorder;
 use crate::record::{Completion, LogSender, Worst};
 use crate::tally::Shape;
 
-/// Counts what one worker does.
+/// The recorder of one worker.
 pub(crate) struct Recorder {
     intervals: IntervalRecorder,
     worst: Worst,
     job: u16,
     log: Option<LogSender>,
-    /// Tells whether anything is kept but counts and latencies.
+    /// Tells whether more than counts and latencies are kept.
     extras: bool,
 }
 
@@ -57,13 +57,13 @@ impl Recorder {
         }
     }
 
-    /// The worker's clock has reached `interval`: what follows counts for it, if the other buffer is free.
+    /// Notes that the worker's clock has reached `interval`; what follows counts for it if the other buffer is free.
     pub(crate) fn enter(&mut self, interval: u64) {
         self.intervals.tally().worst.copy_from(&self.worst);
         self.intervals.enter(interval);
     }
 
-    /// Nothing more will be recorded. Gives false while it must be tried again.
+    /// Ends recording. Returns false while the reader is not ready, and then must be called again.
     pub(crate) fn close(&mut self) -> bool {
         self.intervals.tally().worst.copy_from(&self.worst);
         self.intervals.close()

@@ -7,18 +7,18 @@ use crate::interval_recorder::{self, IntervalReader};
 use crate::record::{IoLog, Recorder, Recording, log};
 use crate::tally::Shape;
 
-/// Both ends of what records a load.
+/// The workers' recorders and the collecting thread's readers.
 pub(crate) struct Recorders {
-    /// One for each worker, in their order.
+    /// The recorders, one for each worker, in their order.
     pub recorders: Vec<Recorder>,
     /// The other ends, for the collecting thread.
     pub readers: Vec<IntervalReader>,
-    /// The log of every I/O, if one is kept; it is to be finished when all workers have ended or are given up.
+    /// The log of every I/O, if one is kept. It has to be finished when all workers have ended or are given up.
     pub log: Option<IoLog>,
 }
 
 impl Recorders {
-    /// Makes recorders of this shape for so many jobs of so many workers each. `header` says what a log is of.
+    /// Makes recorders of this shape for a number of jobs with a number of workers each. `header` describes the load in the log.
     pub(crate) fn open(
         recording: &Recording,
         shape: Shape,

@@ -6,8 +6,7 @@ use results::model::{IntervalRow, SteadyFacts};
 use stats::{SteadyRule, Window};
 use workload::{LoadSpec, Steady, SteadyMetric};
 
-/// The spread that a window may have, in tolerances of its drift: as the rule that storage is qualified by
-/// (SNIA PTS 2.0.1: 20 % and 10 %).
+/// Factor from the tolerated drift of a window to its tolerated spread, as in the rule by which storage is qualified (SNIA PTS 2.0.1: 20 % and 10 %).
 const SPREAD: f64 = 2.0;
 
 /// Watches one metric of a load.
@@ -15,14 +14,14 @@ const SPREAD: f64 = 2.0;
 pub(crate) struct SteadyDetector {
     asked: Steady,
     rule: SteadyRule,
-    /// The newest values, one an interval; at most a window.
+    /// The newest values, one per interval, at most one window.
     values: VecDeque<f64>,
     last: Option<Window>,
     settled_ns: Option<u64>,
 }
 
 impl SteadyDetector {
-    /// Returns what the load asks for; `None` when it does not.
+    /// Returns a detector as the load asks for it; `None` when it asks for none.
     pub(crate) fn of(spec: &LoadSpec) -> Option<Self> {
         let steady = spec.steady?;
         let intervals = steady.window.0.div_ceil(spec.interval.0.max(1)).max(2);
@@ -35,8 +34,8 @@ impl SteadyDetector {
         Some(Self { asked: steady, rule, values, last: None, settled_ns: None })
     }
 
-    /// Takes in the rows of whole intervals, in order; tells whether the metric has settled. `start_ns` is when the
-    /// load's first interval began.
+    /// Takes the rows of whole intervals, in order; tells whether the metric has settled. `start_ns` is the time at which the load's first interval
+    /// began.
     pub(crate) fn see(&mut self, rows: &[IntervalRow], start_ns: u64) -> bool {
         for interval in rows.chunk_by(|a, b| a.start_ns == b.start_ns) {
             if self.values.len() == self.rule.window {
@@ -55,7 +54,7 @@ impl SteadyDetector {
         false
     }
 
-    /// Returns what became of it.
+    /// Returns the result.
     pub(crate) fn facts(&self) -> SteadyFacts {
         SteadyFacts {
             metric: self.asked.metric.to_string(),
@@ -68,7 +67,7 @@ impl SteadyDetector {
         }
     }
 
-    /// Returns a notice for when the load ended before it settled, or before that could be told.
+    /// Returns a notice if the load ended before it settled, or before that could be known.
     pub(crate) fn notice(&self) -> Option<String> {
         if self.settled_ns.is_some() {
             return None;
@@ -90,7 +89,7 @@ impl SteadyDetector {
     }
 }
 
-/// The metric over all operations of one interval; no number when it had none.
+/// The metric over all operations of one interval; NaN when it had none.
 fn value(metric: SteadyMetric, rows: &[IntervalRow]) -> f64 {
     let nanos = rows.first().map_or(0, |row| row.end_ns.saturating_sub(row.start_ns));
     let per_second = |n: u64| n as f64 * 1e9 / nanos as f64;
@@ -102,7 +101,7 @@ fn value(metric: SteadyMetric, rows: &[IntervalRow]) -> f64 {
         SteadyMetric::Latency => {
             latencies().map(|(ios, l)| ios as f64 * l.mean_ns).sum::<f64>() / ios as f64
         }
-        // That of the slowest operation: what is shown of a load with several is one figure for each.
+        // The value of the slowest operation: percentiles are shown per operation and cannot be combined.
         SteadyMetric::P99 => latencies().map(|(_, l)| l.p99_ns as f64).fold(f64::NAN, f64::max),
     }
 }
@@ -145,7 +144,7 @@ mod tests {
     #[test]
     fn a_load_settles_when_a_whole_window_keeps_the_rule_and_says_when() {
         let mut s = steady_detector("iops:5%:5s");
-        // Two operations an interval: their sum is judged.
+        // Two operations per interval: their sum is judged.
         let series = [500, 400, 300, 200, 100, 101, 99, 100, 100];
         let rows = |i: usize| [row(10 + i as u64, series[i] - 50, 7), row(10 + i as u64, 50, 7)];
         assert!((0..8).all(|i| !s.see(&rows(i), 10 * S)));

@@ -1,8 +1,8 @@
-//! The I/Os that took longest.
+//! The slowest I/Os.
 
 use crate::record::Completion;
 
-/// One I/O that took long.
+/// One slow I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SlowIo {
     pub latency_ns: u64,
@@ -15,12 +15,12 @@ pub(crate) struct SlowIo {
     pub job: u16,
 }
 
-/// The worst `room` I/Os that one worker has seen; its memory is there from the start.
+/// The slowest `room` I/Os that one worker has seen; its memory is allocated at the start.
 #[derive(Debug, Clone)]
 pub(crate) struct Worst {
     room: usize,
     list: Vec<SlowIo>,
-    /// Latency that an I/O must exceed to get in, nanoseconds.
+    /// Latency that an I/O must exceed to be included, nanoseconds.
     floor_ns: u64,
 }
 
@@ -30,13 +30,13 @@ impl Worst {
         Self { room, list: Vec::with_capacity(room), floor_ns }
     }
 
-    /// Tells whether an I/O of this latency is among the worst.
+    /// Tells whether an I/O of this latency is among the slowest.
     #[inline]
     pub(crate) fn concerns(&self, latency_ns: u64) -> bool {
         latency_ns > self.floor_ns
     }
 
-    /// Takes an I/O in that is among the worst.
+    /// Adds an I/O that is among the slowest.
     #[cold]
     pub(crate) fn add(&mut self, io: &Completion, job: u16) {
         let long = SlowIo {
@@ -64,13 +64,13 @@ impl Worst {
         }
     }
 
-    /// Becomes what `other` is, in its own memory.
+    /// Becomes a copy of `other`, without new memory.
     pub(crate) fn copy_from(&mut self, other: &Self) {
         self.list.clone_from(&other.list);
         self.floor_ns = other.floor_ns;
     }
 
-    /// The worst of several workers, longest first.
+    /// The slowest I/Os of several workers, longest first.
     pub(crate) fn of_all<'a>(room: usize, parts: impl Iterator<Item = &'a Self>) -> Vec<SlowIo> {
         let mut all: Vec<SlowIo> = parts.flat_map(|part| part.list.iter().copied()).collect();
         all.sort_by_key(|l| (std::cmp::Reverse(l.latency_ns), l.at_ns, l.offset));

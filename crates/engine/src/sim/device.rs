@@ -41,7 +41,7 @@ impl SimIo {
 
 pub(super) struct Device {
     pub(super) model: SimModel,
-    /// When each server is free, nanoseconds.
+    /// Time at which each server becomes free, nanoseconds.
     free_ns: BinaryHeap<Reverse<u64>>,
     random: SplitMix64,
 }
@@ -52,7 +52,7 @@ impl Device {
         Self { model: model.clone(), free_ns, random }
     }
 
-    /// Returns when an I/O that is submitted at `now_ns` ends.
+    /// Returns the time at which an I/O submitted at `now_ns` ends.
     pub(super) fn serve(&mut self, next: &Next, now_ns: u64) -> u64 {
         let moved = if next.transfer.verb.moves() { next.transfer.length } else { 0 };
         let base =

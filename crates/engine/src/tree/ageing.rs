@@ -1,7 +1,7 @@
-//! A file system made old on purpose: files that grow in turn, every second one removed, and files that fill what came free.
+//! A file system that is aged on purpose: files that grow in turn, every second one removed, and files that fill the freed space.
 //!
-//! Files lie in directories that were made here, each opened from the one around it. Only files that were made here are ever changed or removed:
-//! each is known by its inode.
+//! Files lie in directories that were made here, each opened through its parent. Only files that were made here are ever changed or removed: each is
+//! recognised by its inode.
 
 use std::fs::File;
 use std::io;
@@ -23,11 +23,11 @@ use crate::tree::place::Root;
 const CALL: usize = 1 << 20;
 /// Bytes of files that fill the file system between two flushes, unless a single one is larger.
 const FLUSHED: u64 = 16 << 20;
-/// The least that is written between two looks at how full it is.
+/// Least number of bytes written between two checks of how full the file system is.
 const LEAST: u64 = 64 << 10;
 const OPEN: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
-/// Bytes that were read, and the time that it took.
+/// Bytes that were read, and the time that this took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReadRate {
     /// Bytes.
@@ -49,18 +49,18 @@ impl ReadRate {
 pub enum AgeingEnd {
     /// No space is left.
     Full,
-    /// Somebody wishes to stop.
+    /// The user wants to stop.
     Interrupted,
-    /// There is no time left.
+    /// The time is over.
     Late,
 }
 
 /// The reasons for which an ageing stops early.
 #[derive(Debug, Clone, Copy)]
 pub struct AgeingBounds<'a> {
-    /// Somebody's wish.
+    /// The user's request to stop.
     pub interrupt: &'a Interrupt,
-    /// The moment at which it has to be done.
+    /// The moment by which it has to be done.
     pub until: Option<Instant>,
 }
 
@@ -73,14 +73,14 @@ impl AgeingBounds<'_> {
     }
 }
 
-/// The directory of one ageing, in which those of its files are made.
+/// The directory of one ageing; the directories of its files are made in it.
 pub struct AgeingGround(Root);
 
 impl AgeingGround {
-    /// Makes `folder` in a directory that is opened at `way`.
+    /// Makes `folder` in the directory `around`, given as its name and the path by which it is opened.
     ///
     /// # Errors
-    /// A directory that is not there, cannot be written to, or lies in another file system than it was `meant` to; a folder that is there already.
+    /// Fails if the directory does not exist, cannot be written to, or lies in a file system other than `meant`, or if the folder exists already.
     pub fn make(
         around: (&Path, &Path),
         meant: Option<&Meant>,
@@ -98,7 +98,7 @@ struct Own {
     mark: (u64, u64),
 }
 
-/// Files of one directory that were made here, as far as they are there.
+/// The files made here in one directory, as far as they still exist.
 pub struct OwnFiles<'a> {
     root: Root,
     files: Vec<Own>,
@@ -109,10 +109,10 @@ pub struct OwnFiles<'a> {
 }
 
 impl<'a> OwnFiles<'a> {
-    /// Begins in a directory that is made; everything that is written is made from the seed.
+    /// Begins in a new directory `folder`; everything that is written is generated from the seed.
     ///
     /// # Errors
-    /// A directory that is there already or cannot be made, a content that cannot be made.
+    /// Fails if the directory exists already or cannot be made, or the content cannot be generated.
     pub fn begin(
         (ground, folder): (&AgeingGround, &str),
         (content, seed): (&ContentSpec, Seed),
@@ -128,10 +128,10 @@ impl<'a> OwnFiles<'a> {
         Ok(Self { root, files, source, buffer, bounds, written: 0 })
     }
 
-    /// Returns the directory that the files were made in, to look at, and its name.
+    /// Returns the directory that the files were made in, opened for reading, and its name.
     ///
     /// # Errors
-    /// One that cannot be read any more.
+    /// Fails if it can no longer be read.
     pub fn directory(&self) -> Result<(File, &Path), EngineError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let opened = fs::openat(&self.root, ".", flags, Mode::empty());
@@ -144,11 +144,11 @@ impl<'a> OwnFiles<'a> {
         self.written
     }
 
-    /// Makes `files` files of `bytes`, each whole before the next, reads them from the device, and removes them: how fast such files are
-    /// read where they did not grow in turn.
+    /// Makes `files` files of `bytes`, completing each before the next, reads them from the device, and removes them. Their read rate is the one to
+    /// compare with that of files that grew in turn; `None` where space ran out or the ageing was stopped.
     ///
     /// # Errors
-    /// A call that failed, but for lack of space, where nothing is told.
+    /// Fails if a call fails, except for lack of space.
     pub fn fresh(&mut self, files: u64, bytes: u64) -> Result<Option<ReadRate>, EngineError> {
         let mut made = Vec::new();
         let mut ended = None;
@@ -172,10 +172,10 @@ impl<'a> OwnFiles<'a> {
         Ok(rate)
     }
 
-    /// Lets each of `files` files grow by `bytes`, and brings all that to the device: the first time they are made.
+    /// Lets each of `files` files grow by `bytes`, and writes all of it to the device; the first call makes the files.
     ///
     /// # Errors
-    /// A call that failed, but for lack of space.
+    /// Fails if a call fails, except for lack of space.
     pub fn round(&mut self, files: u64, bytes: u64) -> Result<Option<AgeingEnd>, EngineError> {
         let mut full = None;
         if self.files.is_empty() {
@@ -204,7 +204,7 @@ impl<'a> OwnFiles<'a> {
     /// Removes every second of the files that grew.
     ///
     /// # Errors
-    /// A file that is not there any more, or is somebody else's.
+    /// Fails if a file no longer exists or is somebody else's.
     pub fn thin_out(&mut self) -> Result<(), EngineError> {
         let mut kept = Vec::new();
         for (number, own) in std::mem::take(&mut self.files).into_iter().enumerate() {
@@ -217,10 +217,10 @@ impl<'a> OwnFiles<'a> {
         self.sync()
     }
 
-    /// Writes files of `bytes` until so many percent of the file system are used, or no space is left; the last one is as long as is needed.
+    /// Writes files of `bytes` until `percent` of the file system is used or no space is left; the last file is only as long as needed.
     ///
     /// # Errors
-    /// A call that failed, but for lack of space.
+    /// Fails if a call fails, except for lack of space.
     pub fn fill(&mut self, percent: f64, bytes: u64) -> Result<Option<AgeingEnd>, EngineError> {
         loop {
             let missing = self.missing(percent)?;
@@ -234,7 +234,7 @@ impl<'a> OwnFiles<'a> {
                 ended = self.fill_one(size)?;
                 left -= size;
             }
-            // Space that only memory knows of is not counted yet.
+            // Space that is allocated only in memory so far is not counted yet.
             self.sync()?;
             if ended.is_some() {
                 return Ok(ended);
@@ -251,10 +251,10 @@ impl<'a> OwnFiles<'a> {
         ended
     }
 
-    /// Reads the last files in the order of their names, about so many bytes of them, from the device.
+    /// Reads the last files in the order of their names, at least `most` bytes of them, from the device.
     ///
     /// # Errors
-    /// A file that is not there any more, or cannot be read.
+    /// Fails if a file no longer exists or cannot be read.
     pub fn read(&mut self, most: u64) -> Result<Option<ReadRate>, EngineError> {
         let files = std::mem::take(&mut self.files);
         let (mut first, mut bytes) = (files.len(), 0);
@@ -271,20 +271,20 @@ impl<'a> OwnFiles<'a> {
     /// Returns how full the file system is, in percent.
     ///
     /// # Errors
-    /// When it does not say.
+    /// Fails if the file system does not report it.
     pub fn used_percent(&self) -> Result<f64, EngineError> {
         let (used, all, _) = self.space()?;
         Ok(100.0 * used as f64 / all as f64)
     }
 
-    /// Returns the bytes until so many percent are used.
+    /// Returns the bytes that are missing until `percent` are used.
     fn missing(&self, percent: f64) -> Result<u64, EngineError> {
         let (used, all, block) = self.space()?;
         let wanted = (percent / 100.0 * all as f64).ceil() as u64;
         Ok(wanted.saturating_sub(used).saturating_mul(block))
     }
 
-    /// Returns the blocks that are used, all of them, and the bytes of one.
+    /// Returns the number of used blocks, the number of all blocks, and the bytes of one.
     fn space(&self) -> Result<(u64, u64, u64), EngineError> {
         let space = fstatvfs(&self.root).map_err(|error| self.failed("its file system", error))?;
         let used = space.f_blocks.saturating_sub(space.f_bfree);
@@ -296,14 +296,14 @@ impl<'a> OwnFiles<'a> {
         EngineError::new(ErrorKind::Target, message, "see the cause below").because(error.into())
     }
 
-    /// Brings all that to the device, and sees that the directory is where it was.
+    /// Writes everything to the device, and checks that the directory is still where it was.
     fn sync(&self) -> Result<(), EngineError> {
         let synced = syncfs(&self.root);
         synced.map_err(|error| self.failed("bringing files to the device", error))?;
         self.root.check_place()
     }
 
-    /// Makes an empty file where there is none; `None` where there is no space for it.
+    /// Makes an empty file under a new name; `None` where there is no space for it.
     fn make(&self, name: String) -> Result<Option<Own>, EngineError> {
         let flags = OPEN | OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY;
         let made = fs::openat(&self.root, name.as_str(), flags, Mode::from_raw_mode(0o644));
@@ -314,7 +314,7 @@ impl<'a> OwnFiles<'a> {
         }
     }
 
-    /// Checks that a name is still that of the file that was made.
+    /// Checks that a name still leads to the file that was made under it.
     fn check(&self, own: &Own, found: Result<fs::Stat, Errno>) -> Result<(), EngineError> {
         let found = found.map_err(|error| self.failed(&own.name, error))?;
         let is_file = FileType::from_raw_mode(found.st_mode).is_file() && found.st_nlink == 1;
@@ -365,7 +365,7 @@ impl<'a> OwnFiles<'a> {
         removed.map_err(|error| self.failed(&own.name, error))
     }
 
-    /// Reads files one after the other; what memory holds of them is dropped before.
+    /// Reads files one after the other; their pages are dropped from memory first.
     fn read_all(&mut self, files: &[Own]) -> Result<Option<ReadRate>, EngineError> {
         for own in files {
             sys::block::drop_cached(&self.open(own, OFlags::RDONLY)?);
@@ -401,7 +401,7 @@ fn again(mut call: impl FnMut() -> Result<usize, Errno>) -> Result<usize, Errno>
     }
 }
 
-/// Writes all of it; what was written is told in any case.
+/// Writes all of `bytes`; returns the number of bytes written even if it fails.
 fn write_all(file: impl AsFd, bytes: &[u8]) -> (u64, Result<(), Errno>) {
     let mut at = 0;
     while at < bytes.len() {

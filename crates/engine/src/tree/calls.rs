@@ -1,4 +1,4 @@
-//! The calls of the kernel that an operation is: each on a single name in a directory that is open, which follows no link and waits for nobody.
+//! The system calls of an operation: each works on a single name in an open directory, follows no link, and does not block on a pipe or a device.
 
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
@@ -14,15 +14,15 @@ use crate::tree::writer::{Synced, Writer};
 
 /// Bytes of names that are read at a time.
 const NAMES: usize = 32 << 10;
-/// A name that is a link is not followed, one that is a pipe or a device not waited for.
+/// Flags for opening a single name: a link is not followed, and a pipe or a device is not waited for.
 const SINGLE: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
 /// An operation that was carried out.
 pub(crate) struct Carried {
     pub outcome: StepOutcome,
-    /// From the first call to the last one, without what made the file durable.
+    /// Time from the first call to the last one, without the call that made the file durable, nanoseconds.
     pub latency_ns: u64,
-    /// The moment at which it had ended.
+    /// Time at which it ended, nanoseconds.
     pub now_ns: u64,
     pub synced: Option<Synced>,
 }
@@ -137,7 +137,7 @@ fn call_on_two(
             made.renamed(step.index, second);
         }
         TreeOp::Softlink => {
-            // A link leads nowhere where there is no file.
+            // Without this check the link would lead nowhere if the file did not exist.
             fs::statat(&at, name, AtFlags::SYMLINK_NOFOLLOW)?;
             let target = leaves.way(second, step.index) + name;
             let soft = beside(NameKind::Soft);
@@ -168,7 +168,7 @@ fn call_on_two(
     Ok(())
 }
 
-/// Takes a name away, after those beside it: what fails in between leaves the file.
+/// Removes a file's name after its soft and hard link: a failure in between leaves the file itself.
 fn delete(
     at: impl AsFd,
     (writer, made): (&mut Writer, &mut MadeNames),
@@ -189,7 +189,7 @@ fn delete(
     Ok(())
 }
 
-/// Gives a file another name, which takes the place of the file that has it by the books, and of nothing else.
+/// Renames a file. The new name may replace the file that has it according to the load's records, and nothing else.
 fn rename(
     (writer, made): (&mut Writer, &MadeNames),
     at: impl AsFd,
@@ -208,7 +208,7 @@ fn rename(
     }
     match fs::renameat_with(&at, name, &to, there, RenameFlags::NOREPLACE) {
         Err(Errno::EXIST) => Err(Failed::NOT_OURS),
-        // Not every file system can tell: a look before has to do.
+        // Not every file system supports this flag; then a check before the call has to do.
         Err(Errno::INVAL | Errno::NOSYS) => match ours::missing_name_error(&to, there) {
             Failed::NO_ENTRY => Ok(fs::renameat(at, name, to, there)?),
             failed => Err(failed),
@@ -224,7 +224,7 @@ fn create(
 ) -> Result<OwnedFd, Errno> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | SINGLE;
     let file = fs::openat(at, name.as_str(), flags, Mode::from_raw_mode(0o644))?;
-    // The load's own look at what it made is no part of making it.
+    // The time of the load's own check of the new file is not part of creating it.
     let found = writer.aside(|| fs::fstat(&file))?;
     made.record(name.kind(), name.index(), &found);
     Ok(file)
@@ -235,7 +235,7 @@ fn open(at: impl AsFd, name: &str) -> Result<OwnedFd, Errno> {
     fs::openat(at, name, OFlags::RDONLY | SINGLE, Mode::empty())
 }
 
-/// Opens a file to be changed: it has to be the very one that was made, with the names that the books say.
+/// Opens a file for changing: it has to be the very file that was made, with the link count in the load's records.
 fn open_checked(at: impl AsFd, made: &MadeNames, step: &Step) -> Result<OwnedFd, Failed> {
     let name = Name::new(step.index, NameKind::File);
     let file = fs::openat(at, name.as_str(), OFlags::WRONLY | SINGLE, Mode::empty())?;

@@ -7,7 +7,7 @@ use crate::load_status::StopReason;
 use crate::tree::rest::PATIENCE;
 use crate::tree::worker::{Ended, Why};
 
-/// Ended by no rest that was seen within the time that it was waited for.
+/// The `ended_by` of a load that waited for its tree to come to rest, but did not see it do so in time.
 pub(crate) const UNSETTLED: &str = "unsettled";
 
 pub(crate) fn ended_by(ended: &[Ended], halted: StopReason, is_whole: bool) -> &'static str {
@@ -17,7 +17,7 @@ pub(crate) fn ended_by(ended: &[Ended], halted: StopReason, is_whole: bool) -> &
     match halted {
         StopReason::Interrupted => "interrupted",
         StopReason::Errors | StopReason::MaxErrors => "errors",
-        // Workers that should have ended are given up after the time of the load alone.
+        // Workers that should have ended are given up only after the time of the load is over.
         StopReason::Steady | StopReason::None => match () {
             () if !is_whole || any(Why::Time) => "duration",
             () if ended.iter().any(gave_up) => UNSETTLED,
@@ -27,14 +27,14 @@ pub(crate) fn ended_by(ended: &[Ended], halted: StopReason, is_whole: bool) -> &
     }
 }
 
-/// Says that workers did not come back.
+/// The notice that workers did not come back.
 pub(crate) fn lost(missing: usize, all: usize) -> String {
     format!(
         "{missing} of {all} workers did not come back from the kernel; what they did since their last interval is not counted"
     )
 }
 
-/// Says that no rest was seen.
+/// The notice that the tree was not seen to come to rest.
 pub(crate) fn unsettled(equilibrium: &EquilibriumFacts) -> String {
     let operations = grouped(PATIENCE * equilibrium.predicted_operations.unwrap_or_default());
     format!(

@@ -10,8 +10,8 @@ use tree::Layout;
 use crate::error::EngineError;
 use crate::tree::place::{Root, below, is_same, unmade};
 
-/// Directories that are held open at most. Each of the others is opened for every operation: which ones are held does not matter where names are
-/// drawn alike, and nothing has to be locked.
+/// Most directories that are held open. Each of the others is opened for every operation: where names are drawn evenly it does not matter which ones
+/// are held, and no lock is needed.
 const MOST_HELD: u64 = 16_384;
 /// Directories that are compared with their paths at a time.
 const COMPARED: usize = 1_024;
@@ -25,11 +25,11 @@ pub(crate) struct Leaves {
     made: u64,
 }
 
-/// One of them, for an operation.
+/// One of these directories, for an operation.
 pub(crate) enum Leaf<'a> {
-    /// It is open all the time.
+    /// A directory that stays open.
     Kept(BorrowedFd<'a>),
-    /// It was opened for this operation.
+    /// A directory that was opened for this operation.
     Opened(OwnedFd),
 }
 
@@ -43,7 +43,7 @@ impl AsFd for Leaf<'_> {
 }
 
 impl Leaves {
-    /// Makes the directories of a tree, none of which may be there; an interrupt leaves out the rest.
+    /// Makes the directories of a tree; fails if one of them exists already. After an interrupt the rest is left out.
     pub(crate) fn make(
         root: Root,
         (layout, levels, dirs): (Layout, u32, u32),
@@ -57,7 +57,7 @@ impl Leaves {
         Ok(leaves)
     }
 
-    /// Makes what lies below `directory` at `path`, whose leaves are those whose number is `first`, and each `step` further.
+    /// Makes the levels below `directory` at `path`. The leaves below it have the numbers `first`, `first + step`, and so on.
     fn make_level(
         &mut self,
         (directory, path): (OwnedFd, &str),
@@ -87,7 +87,7 @@ impl Leaves {
         Ok(())
     }
 
-    /// The directory of an index.
+    /// The directory that the name of an index lies in.
     #[inline]
     pub(crate) fn directory(&self, index: u64) -> rustix::io::Result<Leaf<'_>> {
         let leaf = self.layout.leaf_of(index);
@@ -107,12 +107,13 @@ impl Leaves {
         "../".repeat(path.split('/').count()) + &path + "/"
     }
 
-    /// Directories that were made.
+    /// Number of directories that were made.
     pub(crate) fn made(&self) -> u64 {
         self.made
     }
 
-    /// Compares directories with what their paths lead to, from number `from` on, which moves on; returns the path of one that is not where it was made.
+    /// Compares the next directories, beginning with number `from`, with what their paths lead to, and advances `from`; returns the path of one that
+    /// is no longer where it was made.
     pub(crate) fn moved(&self, from: &mut usize) -> Option<String> {
         if !self.root.is_in_place() {
             return Some(self.root.path().display().to_string());
@@ -131,7 +132,7 @@ impl Leaves {
     }
 }
 
-/// Directories that may be held: half of what the program may have open, when it has asked for all that it may.
+/// Number of directories that may be held: half of the files that the program may have open, after its limit has been raised as far as allowed.
 fn most_held() -> u64 {
     let mut limit = getrlimit(Resource::Nofile);
     let raised = rustix::process::Rlimit { current: limit.maximum, ..limit };

@@ -1,7 +1,8 @@
-//! Loads of file trees: workers that carry out what a [`tree::Stream`] says, on a directory.
+//! Loads of file trees: workers that carry out the operations of a [`tree::Stream`] in a directory.
 //!
-//! The stream decides, and knows what is there after each operation; a worker makes the calls and tells what came of them. Calls that change
-//! names are blocking ones, one thread for each worker: a ring hands them to threads of the kernel, which costs more than it saves.
+//! The stream chooses the operations and keeps track of what exists after each of them; a worker makes the system calls and reports their outcome.
+//! Calls that change names are blocking ones, with one thread per worker: a ring would hand them to threads of the kernel, which costs more than it
+//! saves.
 
 mod ageing;
 mod calls;

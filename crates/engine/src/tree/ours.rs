@@ -78,12 +78,12 @@ impl MadeNames {
         }
     }
 
-    /// Notes what was just made under a name; `found` is its status.
+    /// Notes the file or directory that was just made under a name; `found` is its status.
     pub(crate) fn record(&mut self, kind: NameKind, index: u64, found: &Stat) {
         self.set(kind, index, Some(Mark::of(found)));
     }
 
-    /// Reads the status of what was just made under a name, and notes it.
+    /// Reads the status of the file or directory that was just made under a name, and notes it.
     pub(crate) fn stat_and_record(&mut self, at: impl AsFd, name: &Name) -> Result<(), Failed> {
         self.record(name.kind(), name.index(), &look(at, name.as_str())?);
         Ok(())
@@ -95,14 +95,14 @@ impl MadeNames {
         self.set(NameKind::Hard, second, mark);
     }
 
-    /// Notes that a file has the name of `second` now.
+    /// Notes that a file now has the name of `second`.
     pub(crate) fn renamed(&mut self, index: u64, second: u64) {
         let mark = self.get(NameKind::File, index);
         self.set(NameKind::File, index, None);
         self.set(NameKind::File, second, mark);
     }
 
-    /// Notes that a name is gone.
+    /// Notes that a name no longer exists.
     pub(crate) fn forget(&mut self, kind: NameKind, index: u64) {
         self.set(kind, index, None);
     }

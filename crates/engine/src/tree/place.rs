@@ -1,4 +1,4 @@
-//! The directory that a tree is made in: nothing that was there is touched.
+//! The directory that a tree is made in, without touching anything that was there before.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -10,15 +10,15 @@ use sys::meant::Meant;
 
 use crate::error::{EngineError, ErrorKind};
 
-/// A directory alone, which is neither read nor written by itself.
+/// Flags for a mere handle of a directory, with which the directory itself is neither read nor written.
 pub(crate) const DIRECTORY: OFlags =
     OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-/// Paths stay below the directory, follow no link, and enter no other file system.
+/// Flags for paths that stay below the directory, follow no link, and enter no other file system.
 const BELOW: ResolveFlags =
     ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_XDEV);
-/// What mkfs of ext4 leaves in every file system.
+/// The directory that mkfs creates in every ext4 file system.
 const LOST_AND_FOUND: &[u8] = b"lost+found";
-/// Directories of their own that are tried.
+/// Most names that are tried for a new directory.
 const MOST_BESIDE: u32 = 10_000;
 
 /// Opens a directory below another one.
@@ -43,7 +43,7 @@ impl AsFd for Root {
 }
 
 impl Root {
-    /// Opens the directory, which has to be empty, or is made; or makes one of its own in it.
+    /// Opens the directory, which has to be empty or is made; with `into_existing` makes a new directory in it.
     pub(crate) fn enter(
         (path, way): (&Path, &Path),
         into_existing: bool,
@@ -72,10 +72,10 @@ impl Root {
         Err(unmade(&path, Errno::EXIST))
     }
 
-    /// Opens a directory that is there, whatever is in it.
+    /// Opens an existing directory, whatever is in it.
     ///
     /// # Errors
-    /// One that is not there or cannot be written to, or lies in another file system than it was `meant` to.
+    /// Fails if it does not exist, cannot be written to, or lies in a file system other than `meant`.
     pub(crate) fn existing(
         (path, way): (&Path, &Path),
         meant: Option<&Meant>,
@@ -90,24 +90,24 @@ impl Root {
         Ok(Self { directory, path: path.to_owned(), way: way.to_owned() })
     }
 
-    /// Makes a directory in this one, and opens it; what is mounted there by then is not entered.
+    /// Makes a directory in this one, and opens it; a file system mounted there meanwhile is not entered.
     ///
     /// # Errors
-    /// One that is there already or cannot be made.
+    /// Fails if the directory exists already or cannot be made.
     pub(crate) fn make(&self, name: &str) -> Result<Self, EngineError> {
         let (path, way) = (self.path.join(name), self.way.join(name));
         let made = fs::mkdirat(&self.directory, name, Mode::from_raw_mode(0o755));
-        // It is to be synced, which a descriptor of a mere path cannot be.
+        // Opened for reading since it has to be synced, which is not possible through an `O_PATH` descriptor.
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let open = || fs::openat2(&self.directory, name, flags, Mode::empty(), BELOW);
         let directory = made.and_then(|()| open()).map_err(|error| unmade(&path, error))?;
         Ok(Self { directory, path, way })
     }
 
-    /// Returns nothing while its name leads to it.
+    /// Checks that its name still leads to it.
     ///
     /// # Errors
-    /// When it was moved, removed, or covered by a mount, or its file system fails.
+    /// Fails if it was moved, removed, or covered by a mount, or its file system fails.
     pub(crate) fn check_place(&self) -> Result<(), EngineError> {
         let shown = self.path.display();
         match fs::stat(&self.way) {
@@ -138,22 +138,22 @@ impl Root {
         fs::stat(&self.way).is_ok_and(|found| is_same(&self.directory, found))
     }
 
-    /// Bytes of the file system that it lies on.
+    /// Size of the file system that it lies on, bytes.
     pub(crate) fn bytes(&self) -> u64 {
         fs::fstatvfs(&self.directory).map_or(0, |found| found.f_blocks * found.f_frsize)
     }
 }
 
-/// Tells whether a directory is the one that was found.
+/// Tells whether an open directory is the one whose status was found.
 pub(crate) fn is_same(directory: impl AsFd, found: fs::Stat) -> bool {
     let identity = fs::fstat(directory).map(|stat| (stat.st_dev, stat.st_ino));
     identity == Ok((found.st_dev, found.st_ino))
 }
 
-/// Checks the directory of a load, and touches nothing; tells whether it is there, or else the load would make it.
+/// Checks the directory of a load without touching anything; tells whether it exists, since otherwise the load would make it.
 ///
 /// # Errors
-/// A path that is no directory, is not empty, cannot be written to, or cannot be made.
+/// Fails if the path is no directory, is not empty, cannot be written to, or cannot be made.
 pub fn examine(path: &Path, into_existing: bool) -> Result<bool, EngineError> {
     if !matches!(fs::stat(path), Err(Errno::NOENT)) {
         return open((path, path), into_existing).map(|_| true);
@@ -211,15 +211,15 @@ fn is_empty(directory: &OwnedFd) -> rustix::io::Result<bool> {
     Ok(true)
 }
 
-/// A directory that could not be made.
+/// The error for a directory that could not be made.
 pub(crate) fn unmade(path: &Path, error: Errno) -> EngineError {
     let (kind, help) = match error {
         Errno::EXIST => (
             ErrorKind::Refused,
-            "somebody else makes names in this directory: name one that nobody uses",
+            "another program creates names in this directory: name one that nobody else uses",
         ),
-        Errno::NOENT => (ErrorKind::Usage, "make the directory that it is to be in first"),
-        Errno::NOTDIR => (ErrorKind::Usage, "name a directory: what it is to be in is none"),
+        Errno::NOENT => (ErrorKind::Usage, "make its parent directory first"),
+        Errno::NOTDIR => (ErrorKind::Usage, "name a directory: the path above it is none"),
         Errno::NOSYS => (ErrorKind::Environment, "openat2 is needed: Linux 5.6 or newer"),
         _ => (ErrorKind::Target, "see the cause below"),
     };

@@ -1,12 +1,12 @@
-//! The rest that a load comes to: foretold by formula, and seen by each worker in its own part of the tree.
+//! The equilibrium (rest) that a load reaches: predicted by formula, and observed by each worker in its own part of the tree.
 
 use results::model::EquilibriumFacts;
 use tree::{Books, Equilibrium, RestWatch, Settles, TreeSpec};
 
-/// The number of predicted times after which rest is not waited for any longer.
+/// Factor by which a load may exceed the predicted number of operations before it no longer waits for rest.
 pub(crate) const PATIENCE: u64 = 4;
 
-/// Says what a load comes to, before it begins.
+/// Predicts the equilibrium of a load before it begins.
 pub fn foretold(spec: &TreeSpec) -> EquilibriumFacts {
     let rest = Equilibrium::predict(spec);
     let (never, Equilibrium { population, bytes }) = (rest.never(), rest);
@@ -20,11 +20,11 @@ pub fn foretold(spec: &TreeSpec) -> EquilibriumFacts {
     }
 }
 
-/// Watches one worker's part of a tree. Its names are a fair part of all, and what it sees follows from the seed alone.
+/// Watches one worker's part of a tree. Its names are a representative part of all, and what it sees depends on the seed alone.
 pub(crate) struct Rest {
     files: Option<RestWatch>,
     bytes: Option<RestWatch>,
-    /// Operations after which it is not waited for any longer.
+    /// Number of operations after which rest is no longer waited for.
     most: u64,
 }
 
@@ -41,7 +41,7 @@ impl Rest {
         }
     }
 
-    /// Notes what is there after an operation.
+    /// Notes the files and bytes after an operation.
     #[inline]
     pub(crate) fn note(&mut self, books: &Books) {
         if let Some(files) = &mut self.files {
@@ -52,12 +52,12 @@ impl Rest {
         }
     }
 
-    /// Operations of this worker after which files, and their bytes, were at rest.
+    /// Number of this worker's operations after which the files, and their bytes, were at rest.
     pub(crate) fn seen(&self) -> [Option<u64>; 2] {
         [&self.files, &self.bytes].map(|watch| watch.as_ref().and_then(RestWatch::settled))
     }
 
-    /// Tells whether nothing is to be waited for after so many operations.
+    /// Tells whether there is nothing left to wait for after this many operations.
     #[inline]
     pub(crate) fn is_over(&self, operations: u64) -> bool {
         operations >= self.most || self.seen().iter().all(Option::is_some)

@@ -36,15 +36,15 @@ use crate::tree::rest::{Rest, foretold};
 use crate::tree::worker::{Ended, Limits, Worker};
 use crate::tree::writer::Writer;
 
-/// Time between two looks at the workers.
+/// Time between two checks of the workers.
 const LOOK: Duration = Duration::from_millis(100);
 /// Time between two comparisons of directories with their paths, nanoseconds.
 const COMPARE_NS: u64 = 1_000_000_000;
 
-/// Runs `load` to its end and gives what it did; tells rows and notices to `on` meanwhile.
+/// Runs `load` to its end and returns its summary; passes rows and notices to `on` meanwhile.
 ///
 /// # Errors
-/// A load that cannot be done as asked for, a directory that cannot be used, a machine that lacks what is needed. What fails later is counted.
+/// Fails if the load cannot be run as asked for, the directory cannot be used, or the machine lacks what is needed. Later failures are counted.
 pub fn run(
     load: &TreeLoad,
     context: &Context,
@@ -78,7 +78,7 @@ pub fn run(
     let parts = Parts { load, contents, leaves, stamps, operations: load.spec.operations() };
     let ready = parts.start()?;
     if context.interrupt.level() != Level::None {
-        // Directories may be missing: nothing can be done in them.
+        // Directories may be missing, so no operation could work in them.
         ready.status.halt(StopReason::Interrupted);
     }
     let backend = "sync".to_owned();
@@ -99,19 +99,19 @@ pub fn run(
     Ok(summary)
 }
 
-/// Bytes that the books of a name take at most, where there are hard links and soft links and directories of their own.
+/// Most bytes that the records of one name take, where there are hard links, soft links and directories.
 const BOOKED: u64 = 17;
 
-/// Refuses a tree whose books would not fit into the memory that can be had.
+/// Refuses a tree whose records would not fit into the available memory.
 fn check_memory(files: u64, available: Option<Bytes>) -> Result<(), EngineError> {
     let needed = Bytes(files * BOOKED);
     let Some(available) = available.filter(|available| needed > *available) else { return Ok(()) };
     let message =
-        format!("{files} names need up to {needed} of memory, and {available} can be had");
+        format!("{files} names need up to {needed} of memory, and {available} are available");
     Err(EngineError::new(ErrorKind::Environment, message, "take fewer names"))
 }
 
-/// The parts that workers are set up from.
+/// Everything that workers are set up from.
 struct Parts<'a> {
     load: &'a TreeLoad,
     contents: Contents,
@@ -128,7 +128,7 @@ struct Ready {
     readers: Vec<IntervalReader>,
 }
 
-/// Workers that are at work.
+/// Running workers.
 struct Running {
     status: Arc<LoadStatus>,
     threads: Vec<JoinHandle<()>>,
@@ -138,7 +138,7 @@ struct Running {
     /// The times in which the program itself did not run, nanoseconds.
     stood_still_ns: Vec<u64>,
     notices: Vec<String>,
-    /// Those of the notices that say what is not whole.
+    /// Those of the notices that say what is incomplete.
     incomplete: Vec<String>,
 }
 
@@ -234,13 +234,13 @@ impl Running {
         self.notices.push(text);
     }
 
-    /// Tells what is not whole.
+    /// Reports and keeps a notice that something is incomplete.
     fn lacks(&mut self, text: String, on: &mut dyn FnMut(Event)) {
         self.incomplete.push(text.clone());
         self.notice(text, on);
     }
 
-    /// Reports rows and notices until all workers have ended, or those that have not are given up.
+    /// Reports rows and notices until all workers have ended, or the remaining ones are given up.
     fn watch(
         &mut self,
         parts: &Parts,
@@ -305,7 +305,7 @@ impl Running {
         Ok(ended)
     }
 
-    /// Gives the last rows, and makes the summary.
+    /// Reports the last rows, and makes the summary.
     fn sum_up(
         mut self,
         parts: &Parts,
@@ -371,7 +371,7 @@ impl Running {
     }
 }
 
-/// The tree at the end, by the books of all workers.
+/// The tree at the end, according to the records of all workers.
 fn facts(parts: &Parts, ended: &[Ended], equilibrium: EquilibriumFacts) -> TreeFacts {
     let sum = |of: fn(&Ended) -> u64| ended.iter().map(of).sum::<u64>();
     let seen = |at: usize| ended.iter().map(|end| end.at_rest[at]).sum();

@@ -1,4 +1,4 @@
-//! One worker: asks its stream what comes next, has it carried out, and tells the stream and the recorder what came of it.
+//! One worker: asks its stream for the next operation, has it carried out, and reports the outcome to the stream and the recorder.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -16,14 +16,14 @@ use crate::tree::calls::{Calls, Carried};
 use crate::tree::rest::Rest;
 use crate::tree::writer::Synced;
 
-/// Failures without anything done between them after which a worker gives the tree up.
+/// Number of failures, with no success between them, after which a worker gives the tree up.
 const FAILURES: u64 = 1_000;
 
 /// The limits of a worker.
 pub(crate) struct Limits {
     pub interval_ns: u64,
     pub duration_ns: Option<u64>,
-    /// Operations that it does at most.
+    /// Most operations that it does.
     pub operations: u64,
     /// Tells whether it ends when its part of the tree has come to rest.
     pub at_rest: bool,
@@ -38,9 +38,9 @@ pub(crate) struct Worker {
     pub stream: Stream,
     pub calls: Calls,
     pub recorder: IntervalRecorder,
-    /// Place of each operation among those of the load, by its place in [`TreeOp::ALL`].
+    /// Index of each operation among those of the load, by its place in [`TreeOp::ALL`].
     pub places: [usize; TreeOp::ALL.len()],
-    /// Tells of each operation of the load whether CPU time is told for each of it.
+    /// Tells for each operation of the load whether it counts in CPU time per operation.
     pub costly: Box<[bool]>,
     pub rest: Rest,
 }
@@ -50,34 +50,34 @@ pub(crate) struct Worker {
 pub(crate) enum Why {
     Time,
     Operations,
-    /// Its part of the tree had come to rest, or nobody waits for that any longer.
+    /// Its part of the tree had come to rest, or the time for that was over.
     Rest,
     /// The load was halted.
     Halted,
 }
 
-/// The end of a worker, and its part of the tree then.
+/// The state of a worker and its part of the tree when it ended.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ended {
     pub worker: usize,
     pub why: Why,
-    /// The moment of it, nanoseconds; `None` when it never began.
+    /// Time at which it ended, nanoseconds; `None` when it never began.
     pub at_ns: Option<u64>,
     pub files: u64,
     pub directories: u64,
     pub bytes: u64,
-    /// Operations after which files, and their bytes, were seen at rest.
+    /// Number of operations after which the files, and their bytes, were seen at rest.
     pub at_rest: [Option<u64>; 2],
 }
 
-/// The end of one operation.
+/// The result of one operation.
 struct Stepped {
     now_ns: u64,
-    /// Operations that have failed in a row by then.
+    /// Number of failures in a row, including this operation.
     failures: u64,
     /// Bytes that it moved.
     bytes: u64,
-    /// Tells whether it was tried, and is one that CPU time is told for each of.
+    /// Tells whether it was tried and counts in CPU time per operation.
     costly: bool,
 }
 
@@ -106,7 +106,7 @@ impl Worker {
         }
     }
 
-    /// Returns when it ended, and why.
+    /// Works until the load ends; returns the time at which it ended, and the reason.
     fn work(&mut self, start_ns: u64) -> (u64, Why) {
         let Limits { interval_ns, duration_ns, operations, at_rest } = self.limits;
         let pace = Pace { start_ns, interval_ns, duration_ns };
@@ -148,7 +148,7 @@ impl Worker {
         }
     }
 
-    /// Does one operation, before which so many had failed in a row.
+    /// Does one operation; `failures` operations in a row have failed before it.
     #[inline]
     fn step(&mut self, failures: u64) -> Stepped {
         let step = self.stream.next_step();
@@ -179,7 +179,7 @@ impl Worker {
         let failures = match outcome {
             Outcome::Done(_) => 0,
             Outcome::Unexpected(_) => failures + 1,
-            // Whoever misses everything else misses these too.
+            // These do not reset the count: a worker that fails at everything else still meets expected failures and skips.
             Outcome::Expected(_) | Outcome::Skipped => failures,
         };
         Stepped { now_ns, failures, bytes: actual.bytes, costly: self.costly[operation] }

@@ -1,6 +1,6 @@
-//! Known contents of targets, carried from load to load within one process: each target for itself, by a name that stays its own.
+//! Known contents of targets, carried from load to load within one process: separately for each target, under a name that it keeps.
 //!
-//! A state file does the same over restarts, for one set of targets.
+//! A state file does the same across restarts, for one set of targets.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,14 +17,14 @@ use super::verifier::{TargetTable, Verifier};
 use super::written_load::{KEPT, covers_all};
 use crate::error::EngineError;
 
-/// The known contents of all targets that loads gave on.
+/// The known contents of all targets, as earlier loads left them.
 #[derive(Debug, Clone, Default)]
 pub struct Carried(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
     targets: BTreeMap<String, KnownTarget>,
-    /// Loads that ended.
+    /// Number of loads that have ended.
     loads: u64,
 }
 
@@ -35,7 +35,7 @@ impl std::fmt::Debug for State {
 }
 
 impl Carried {
-    /// Forgets the targets that something else than a load may have written.
+    /// Forgets the targets that something other than a load may have written.
     pub fn forget(&self, written: impl Fn(&str) -> bool) {
         self.state().targets.retain(|name, _| !written(name));
     }
@@ -50,7 +50,7 @@ impl Carried {
     }
 }
 
-/// The targets of one load in what is carried.
+/// The targets of one load among the carried ones.
 #[derive(Debug, Clone)]
 pub struct CarriedTargets {
     carried: Carried,
@@ -66,26 +66,27 @@ struct KnownTarget {
 
 /// The writes of one load to one target.
 struct WrittenOnce {
-    /// Loads are numbered as they come.
+    /// Number of the load, in the order of loads.
     number: u64,
     contents: Arc<dyn BlockContents>,
-    /// The load, and which of its targets this was; `None` where it cannot be replayed.
+    /// The load, and the index of this target among its targets; `None` where it cannot be replayed.
     replay: Option<(Arc<Replay>, usize)>,
 }
 
-/// The targets of a load that runs. When it never gives them back, nothing is known of them any more.
+/// The targets of a running load. If it never gives them back, nothing is known about them any more.
 pub(crate) struct TakenTargets {
     of: CarriedTargets,
     unit: usize,
-    /// Per target, what loads wrote to it, the earliest first.
+    /// For each target, the writes of loads to it, the earliest first.
     written: Vec<Vec<WrittenOnce>>,
-    /// Per target, the contents of this load.
+    /// For each target, the contents of this load.
     own: Vec<Arc<dyn BlockContents>>,
 }
 
 impl CarriedTargets {
-    /// Takes the targets, which are as `facts` says, for a load with these contents that changes them or not; and the table of each of
-    /// which something is known. A load works on blocks of `unit` bytes; one that changes nothing on those of the loads before it.
+    /// Takes the targets, described by `facts`, for a load with the contents `own`, which `changes` them or not; also returns the table of each
+    /// target about which something is known. A load that changes targets works on blocks of `unit` bytes, another one on the blocks of the loads
+    /// before it.
     pub(crate) fn take(
         &self,
         facts: &[TargetFacts],
@@ -96,7 +97,7 @@ impl CarriedTargets {
         let known: Vec<_> = self.names.iter().map(|name| state.targets.remove(name)).collect();
         let before = known.iter().flatten().map(|target| target.unit).next();
         let unit = before.filter(|_| !changes).unwrap_or(unit);
-        // A file that was made just now is not the one that was known.
+        // A file that was just created is not the one that was known.
         let same = |(known, facts): (Option<KnownTarget>, &TargetFacts)| {
             known.filter(|known| known.unit == unit && !facts.promises.fresh)
         };
@@ -114,13 +115,13 @@ impl TakenTargets {
         self.unit
     }
 
-    /// Contents of this load, then those of the loads before it.
+    /// Contents of this load, followed by those of the loads before it.
     pub(crate) fn contents(&self) -> Vec<Arc<dyn BlockContents>> {
         let earlier = self.written.iter().flatten().map(|written| &written.contents);
         self.own.iter().chain(earlier).cloned().collect()
     }
 
-    /// The tables of the targets as a load needs them, new ones where nothing is known.
+    /// The tables of the targets as a load needs them; new ones where nothing is known.
     pub(crate) fn ready(
         &self,
         tables: Vec<Option<Table>>,
@@ -144,7 +145,7 @@ impl TakenTargets {
         each.map(table).collect()
     }
 
-    /// This load has written the targets, whose sizes are given; `replay` makes it again, where that can be.
+    /// Notes that this load has written the targets, which have these sizes; `replay` repeats its writes, where that is possible.
     pub(crate) fn wrote(&mut self, replay: Option<Replay>, sizes: &[u64]) {
         let replay = replay.map(Arc::new);
         let mut state = self.of.carried.state();
@@ -154,7 +155,7 @@ impl TakenTargets {
             let replay = replay.clone().map(|replay| (replay, place));
             let (number, contents) = (state.loads, Arc::clone(contents));
             written.push(WrittenOnce { number, contents, replay });
-            // Loads before one that overwrote everything, except the last few: a lost write may still show their data.
+            // Drops the loads before one that overwrote everything, except the last few: after a lost write their data may still be there.
             let all = |one: &WrittenOnce| {
                 let replayed = one.replay.as_ref();
                 let load = replayed.and_then(|(replay, place)| replay.target_loads().get(*place));
@@ -165,7 +166,7 @@ impl TakenTargets {
         }
     }
 
-    /// All that was written to the targets, the earliest first; nothing where a load cannot be replayed.
+    /// All loads that wrote to the targets, the earliest first; empty where one of them cannot be replayed.
     pub(crate) fn past(&self) -> Vec<PastLoad> {
         let mut past: BTreeMap<u64, PastLoad> = BTreeMap::new();
         for (now, written) in (0..).zip(&self.written) {
@@ -181,7 +182,7 @@ impl TakenTargets {
         past.into_values().collect()
     }
 
-    /// Gives the targets back. Where an I/O never ended it may still do so: then nothing is known.
+    /// Gives the targets back. An I/O that never ended may still do so; then nothing is known about the targets any more.
     pub(crate) fn give_back(self, verifier: Arc<Verifier>) {
         let Some(verifier) = Arc::into_inner(verifier) else { return };
         let mut state = self.of.carried.state();

@@ -1,8 +1,8 @@
 //! Expected blocks that are computed from what was written, without memory for each block.
 //!
-//! A load of one operation in passes follows from its seed and counts: the pattern is inverted to find which I/O of which job wrote an
-//! address last, and the content source says which id that I/O got. Only exceptions are stored: writes that failed, and blocks that
-//! a state file lists.
+//! The writes of a load with one operation that goes over its range in passes are determined by its seed and counts: the pattern is inverted to find
+//! which I/O of which job wrote an address last, and the content source gives the id that this I/O wrote. Only exceptions are stored: writes that
+//! failed, and blocks that a state file lists.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,7 @@ use content::{BlockCheck, ContentId, Contents};
 use super::expected_block::{ExpectedBlock, UNCERTAIN};
 use super::written_load::{IdRun, WrittenLoad};
 
-/// Passes of one load that are searched for what a block held before.
+/// Most passes of one load that are searched for an earlier content of a block.
 const PASSES: u32 = 1000;
 
 /// All writes to one target.
@@ -48,7 +48,7 @@ impl Computed {
         }
     }
 
-    /// Returns the same for the next load, on a target of so many blocks by now: this load is an earlier one, and of all earlier ones
+    /// Returns the computation for the next load, on a target that now has `blocks` blocks: this load becomes an earlier one, and of all earlier ones
     /// the last `loads` are kept.
     pub(crate) fn go_on(mut self, blocks: usize, loads: usize) -> Self {
         let mapped = self.others.iter().filter(|(_, expected)| expected.is_mapped());
@@ -68,13 +68,13 @@ impl Computed {
         self.blocks
     }
 
-    /// This load has ended, and `written_load` is what it wrote.
+    /// Notes that this load has ended, with the writes `written_load`.
     pub(crate) fn ended(&self, written_load: WrittenLoad) {
-        // It ends once.
+        // A load ends only once.
         let _ = self.own.set(written_load);
     }
 
-    /// Writes of these blocks failed, or never ended.
+    /// Notes that writes of these blocks failed or never ended.
     #[cold]
     pub(crate) fn fail(&self, blocks: std::ops::Range<usize>) {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner).extend(blocks);
@@ -91,7 +91,7 @@ impl Computed {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner).contains(&block)
     }
 
-    /// The content of `block`: its id and the contents that make its bytes, or the stored exception.
+    /// The content of `block`: its id and the source that generates its bytes, or the stored exception.
     #[inline]
     pub(crate) fn held(&self, block: usize) -> Result<(ContentId, &Contents), ExpectedBlock> {
         if self.has_failed(block) {
@@ -115,7 +115,7 @@ impl Computed {
             .ok_or(ExpectedBlock(0))
     }
 
-    /// The last load as a run of ids with the check for its blocks, where it wrote in order and there are no exceptions.
+    /// The last load as a run of consecutive ids, with the check for its blocks, if it wrote in order and there are no exceptions.
     pub(crate) fn id_run(&self) -> Option<(IdRun, BlockCheck)> {
         let excepted = !self.others.is_empty() || self.any_failed.load(Ordering::Acquire);
         let last = self.own.get().or(self.earlier.last()).filter(|_| !excepted)?;
@@ -187,7 +187,7 @@ mod tests {
         "content = { dedupe = 50, distance = 'all' }",
     ];
 
-    /// A load on a part of the target that came to some place.
+    /// A load on a part of the target that was stopped at some point.
     fn replay(text: &str, seed: u64, random: &mut SplitMix64) -> Replay {
         let spec: LoadSpec = toml::from_str(text).unwrap();
         let first = random.below(BLOCKS / 3);

@@ -1,24 +1,24 @@
-//! The diagnosis of a wrong block: whose content it holds, sector by sector, and which bits are wrong.
+//! The diagnosis of a wrong block: whose content each sector holds, and which bits are wrong.
 //!
-//! Slow on purpose: only blocks that are not right come here.
+//! May be slow, since only blocks that are not right come here.
 
 use content::{ContentId, LANE, LANE_STEP, identify_lane};
 
 use super::known_contents::KnownContents;
 
-/// Bytes of a sector, the least that a device writes at once.
+/// Bytes of a sector, the smallest unit that a device writes at once.
 pub(crate) const SECTOR: usize = 512;
-/// Most contents that are looked for in one block.
+/// Most contents that are considered for one block.
 const MOST: usize = 8;
-/// Wrong bits that are listed.
+/// Most wrong bits that are listed.
 const BITS: usize = 16;
 
-/// A content of which the block may hold parts.
+/// A content that parts of the block may belong to.
 #[derive(Debug, Clone)]
 struct Candidate {
     id: ContentId,
     made: Vec<u8>,
-    /// For each sector: whether all of it is this content's.
+    /// Tells for each sector whether all of it is this content's.
     own: Vec<bool>,
 }
 
@@ -35,7 +35,7 @@ pub(crate) enum Diagnosis {
     Nothing,
 }
 
-/// Returns what `block` holds. `may` says whether a content is allowed at its address, which breaks ties.
+/// Returns what `block` holds. `may` tells whether a content is allowed at its address, which breaks ties.
 pub(crate) fn diagnose(
     block: &[u8],
     known_contents: &KnownContents,
@@ -53,7 +53,7 @@ pub(crate) fn diagnose(
     if candidates.len() == 1 && !may(ContentId::ZERO) {
         candidates.extend(mended(block, known_contents));
     }
-    // The one that may stand there and shares most sectors; zeros only where zeros are meant.
+    // The allowed content that shares most sectors with the block; zeros only where zeros are expected.
     let own_sectors = |c: &&Candidate| c.own.iter().filter(|&&own| own).count();
     let meant = candidates.iter().filter(|c| may(c.id)).max_by_key(own_sectors);
     let any = || candidates.iter().filter(|c| c.id != ContentId::ZERO).max_by_key(own_sectors);
@@ -73,7 +73,7 @@ pub(crate) fn diagnose(
     }
 }
 
-/// The owner of each sector; one that several contents share goes to the owner of the sector before.
+/// The owner of each sector; a sector that several contents share goes to the owner of the sector before it.
 fn owners(candidates: &[Candidate], sectors: usize) -> Vec<ContentId> {
     let mut owners: Vec<ContentId> = Vec::with_capacity(sectors);
     for sector in 0..sectors {
@@ -86,7 +86,7 @@ fn owners(candidates: &[Candidate], sectors: usize) -> Vec<ContentId> {
     owners
 }
 
-/// The contents whose lanes stand in `block`, and zeros.
+/// The contents whose lanes occur in `block`, and zeros.
 fn candidates(block: &[u8], known_contents: &KnownContents) -> Vec<Candidate> {
     let mut ids = Vec::new();
     for sector in (0..block.len()).step_by(SECTOR) {
@@ -99,7 +99,7 @@ fn candidates(block: &[u8], known_contents: &KnownContents) -> Vec<Candidate> {
             }
         }
     }
-    // Contents whose lanes stand elsewhere than in a plain block.
+    // Contents whose lanes lie elsewhere than in a plain block.
     for id in known_contents.named(block) {
         if id != ContentId::ZERO && !ids.contains(&id) {
             ids.push(id);

@@ -1,4 +1,4 @@
-//! The contents that all blocks of a target must hold, from memory or computed, with counters of changes.
+//! The contents that all blocks of a target must hold, stored in memory or computed, with counters of changes.
 
 use std::sync::atomic::AtomicU16;
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
@@ -10,7 +10,7 @@ use super::expected_block::{ExpectedBlock, Tag, ZERO};
 use super::expected_blocks::{ExpectedBlocks, Width, zeroed};
 use crate::error::EngineError;
 
-/// Counters of changes. Several blocks share one: it may count too much, never too little.
+/// Number of change counters. Several blocks share one, so that it may count too much, but never too little.
 const COUNTERS: usize = 1 << 18;
 
 /// The content that a block had to hold at one moment.
@@ -20,12 +20,12 @@ pub(crate) struct Snapshot {
     count: u16,
 }
 
-/// The use that a load makes of a table.
+/// The purpose for which a load needs a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Need {
     /// It changes nothing.
     Reads,
-    /// It writes each block once at most, and all follows from its counts.
+    /// It writes each block at most once, and its counts determine what it wrote.
     OnePass,
     /// It may read what it writes, in any order.
     Anything,
@@ -34,14 +34,14 @@ pub(crate) enum Need {
 /// The content that each block must hold.
 pub(crate) struct Expectations {
     source: Source,
-    /// Changes, modulo 65536; none where nothing is read while it is written.
+    /// Counters of changes, modulo 65536; empty where nothing is read while it is written.
     counters: Box<[AtomicU16]>,
 }
 
 enum Source {
     /// An expected block for each block, in memory.
     Stored(ExpectedBlocks),
-    /// No memory per block: all follows from what was written.
+    /// No memory per block: everything is computed from what was written.
     Computed(Box<Computed>, Width),
 }
 
@@ -50,19 +50,19 @@ impl Expectations {
         Ok(Self { counters: zeroed(COUNTERS as u64)?, ..Self::still(width, blocks)? })
     }
 
-    /// Expectations for loads that read nothing while it is written: without change counters.
+    /// Expectations for loads that do not read what they write: without change counters.
     pub(crate) fn still(width: Width, blocks: u64) -> Result<Self, EngineError> {
         let source = Source::Stored(ExpectedBlocks::new(width, blocks)?);
         Ok(Self { source, counters: Box::new([]) })
     }
 
-    /// Computed, without memory. Tags are those of `width`.
+    /// Expectations that are computed, without memory per block. Tags are those of `width`.
     pub(crate) fn computed(width: Width, computed: Computed) -> Self {
         Self { source: Source::Computed(Box::new(computed), width), counters: Box::new([]) }
     }
 
-    /// Returns the same for the next load, on a target of so many blocks by now; of what was written the last `loads` loads are
-    /// looked at. Only a load that reads while it writes needs counters, and a table of its own.
+    /// Returns the expectations for the next load, on a target that now has `blocks` blocks; of the earlier loads the last `loads` are used. Only a
+    /// load that reads what it writes needs counters and stored blocks.
     pub(crate) fn go_on(self, blocks: u64, need: Need, loads: usize) -> Result<Self, EngineError> {
         let source = match self.source {
             Source::Computed(computed, width) if need != Need::Anything => {
@@ -83,7 +83,7 @@ impl Expectations {
         Ok(Self { source, counters })
     }
 
-    /// The computation, where nothing is stored.
+    /// The computation, if nothing is stored.
     #[inline]
     pub(crate) fn as_computed(&self) -> Option<&Computed> {
         match &self.source {
@@ -92,7 +92,7 @@ impl Expectations {
         }
     }
 
-    /// The stored blocks, where they are stored.
+    /// The stored blocks, if any.
     pub(crate) fn stored(&self) -> Option<&ExpectedBlocks> {
         match &self.source {
             Source::Stored(stored) => Some(stored),
@@ -100,7 +100,7 @@ impl Expectations {
         }
     }
 
-    /// Memory for all blocks, bytes.
+    /// Bytes of memory for all blocks.
     pub(crate) fn bytes(&self) -> usize {
         self.stored().map_or(0, ExpectedBlocks::bytes)
     }
@@ -149,7 +149,7 @@ impl Expectations {
         }
     }
 
-    /// A snapshot of `block` before a read. The counter is read first: it may be too old, never too new.
+    /// Takes a snapshot of `block` before a read. The counter is read first: it may be too old, but never too new.
     #[inline]
     pub(crate) fn see(&self, block: usize) -> Snapshot {
         let count = self.counted(block);
@@ -167,9 +167,9 @@ impl Expectations {
         }
     }
 
-    /// Changes of `block` from `before` to `now`; `None` when there were many, or their number is not known.
+    /// Number of changes of `block` from `before` to `now`; `None` if there were many or their number is not known.
     ///
-    /// It misses a write that had counted itself but not yet changed the entry when the snapshot was taken.
+    /// A write is missed if it had counted itself but not yet changed the entry when the snapshot was taken.
     pub(crate) fn changes(
         &self,
         block: usize,
@@ -178,7 +178,7 @@ impl Expectations {
     ) -> Option<u32> {
         let counted = u32::from(self.counted(block).wrapping_sub(before.count));
         match &self.source {
-            // The entry counts modulo 16, for this block alone; half of that is left for writes that the counter misses.
+            // The entry counts modulo 16, for this block alone; half of that range is a reserve for writes that the counter misses.
             Source::Stored(ExpectedBlocks::Four(_)) => {
                 (counted < 8).then(|| now.changes_since(before.expected))
             }
@@ -190,18 +190,18 @@ impl Expectations {
         }
     }
 
-    /// Replaces `old` by `new` and counts a change; false when it is no longer `old`.
+    /// Replaces `old` by `new` and counts a change; returns false if the entry is no longer `old`.
     #[inline]
     pub(crate) fn change(&self, block: usize, old: ExpectedBlock, new: ExpectedBlock) -> bool {
-        // Counted before the entry changes: who sees the new entry sees the count.
+        // Counted before the entry changes, so that a reader of the new entry also sees the count.
         self.count(block);
         self.swap(block, old, new)
     }
 
-    /// Replaces an expected block without counting a change: only a write in flight has ended.
+    /// Replaces an expected block without counting a change, for a write in flight that has ended.
     #[inline]
     pub(crate) fn swap(&self, block: usize, old: ExpectedBlock, new: ExpectedBlock) -> bool {
-        // Computed: what a load wrote is known from its counts when it has ended.
+        // Computed expectations need no change: what a load wrote follows from its counts when it has ended.
         self.stored().is_none_or(|stored| stored.swap(block, old, new))
     }
 
@@ -213,7 +213,7 @@ impl Expectations {
         }
     }
 
-    /// At most `most` blocks with `tag`; none where each would have to be computed.
+    /// At most `most` blocks with `tag`; none where contents are computed rather than stored.
     pub(crate) fn find(&self, tag: Tag, most: usize) -> Vec<usize> {
         let Some(stored) = self.stored() else { return Vec::new() };
         let at = |block: &usize| {

@@ -1,7 +1,7 @@
-//! The expected block: what the table knows of one block, in 32 bits.
+//! The expected block: the table's entry for one block, in 32 bits.
 //!
-//! From the top: a write is in flight (1 bit), several writes overlap (1; the list of overlaps knows more), number of changes modulo
-//! 16 (4), tag of the content (16), the lower part of the tag before it (10).
+//! From the highest bit: a write is in flight (1 bit), several writes overlap (1; details are in the list of overlaps), number of changes modulo 16
+//! (4), tag of the content (16), the lower part of the previous tag (10).
 
 /// A short hash of a content id, or one of the reserved states below [`FIRST`].
 pub(crate) type Tag = u16;
@@ -22,10 +22,10 @@ const MAPPED: u32 = 1 << 30;
 const CHANGES: u32 = 26;
 const TAG: u32 = 10;
 const BEFORE: u32 = (1 << TAG) - 1;
-/// "Unknown" in place of the tag before.
+/// The value that means "unknown" in place of the previous tag.
 const UNKNOWN: u16 = BEFORE as u16;
 
-/// The 10 bits of a tag that are kept after the next write. States stay as they are; no content maps to a state.
+/// The 10 bits of a tag that are kept after the next write. Reserved states keep their value; no content maps to one of these.
 #[inline]
 pub(crate) fn lower(tag: Tag) -> u16 {
     let part = tag & UNKNOWN;
@@ -43,18 +43,18 @@ pub(crate) fn lower(tag: Tag) -> u16 {
 pub(crate) struct ExpectedBlock(pub u32);
 
 impl ExpectedBlock {
-    /// No write in flight, this content, and nothing known of what was before.
+    /// An entry without a write in flight, with this content, and an unknown previous content.
     pub(crate) fn resting(tag: Tag) -> Self {
         Self(u32::from(tag) << TAG | BEFORE)
     }
 
-    /// A write is in flight.
+    /// Tells whether a write is in flight.
     #[inline]
     pub(crate) fn is_busy(self) -> bool {
         self.0 & BUSY != 0
     }
 
-    /// Writes overlap, or overlapped: the list of overlaps says what it may hold.
+    /// Tells whether writes overlap or overlapped: then the list of overlaps says what the block may hold.
     #[inline]
     pub(crate) fn is_mapped(self) -> bool {
         self.0 & MAPPED != 0
@@ -66,26 +66,26 @@ impl ExpectedBlock {
         (self.0 >> TAG) as Tag
     }
 
-    /// The kept part of the tag before; `None` when unknown.
+    /// The kept part of the previous tag; `None` when unknown.
     #[inline]
     pub(crate) fn before(self) -> Option<u16> {
         let before = (self.0 & BEFORE) as u16;
         (before != UNKNOWN).then_some(before)
     }
 
-    /// Tells whether the content before may have been that of `tag`.
+    /// Tells whether the previous content may have been that of `tag`.
     #[inline]
     pub(crate) fn may_have_been(self, tag: Tag) -> bool {
         self.before().is_none_or(|before| before == lower(tag))
     }
 
-    /// Changes so far, modulo 16.
+    /// Number of changes so far, modulo 16.
     #[inline]
     pub(crate) fn changes(self) -> u32 {
         self.0 >> CHANGES & 15
     }
 
-    /// Changes from `earlier` to this one, modulo 16.
+    /// Number of changes from `earlier` to this entry, modulo 16.
     #[inline]
     pub(crate) fn changes_since(self, earlier: Self) -> u32 {
         self.changes().wrapping_sub(earlier.changes()) & 15
@@ -104,7 +104,7 @@ impl ExpectedBlock {
         Self(self.0 & !BUSY & !(0xffff << TAG) | u32::from(tag) << TAG)
     }
 
-    /// Marks overlapping writes: the tag says nothing, the overlap map does.
+    /// Marks overlapping writes: the tag then has no meaning, and the list of overlaps applies.
     pub(crate) fn mapped(self) -> Self {
         Self(MAPPED | ((self.changes() + 1) & 15) << CHANGES | BEFORE)
     }
@@ -114,13 +114,13 @@ impl ExpectedBlock {
         Self(self.0 & !(15 << CHANGES) | (changes & 15) << CHANGES)
     }
 
-    /// Returns the part of it that a state file keeps. A write still in flight never ended, so its block becomes unknown. Overlaps are kept by
-    /// themselves.
+    /// Returns the part of it that a state file keeps. A write still in flight never ended, so its block becomes unknown. Overlaps are stored
+    /// separately.
     pub(crate) fn settled(self) -> Self {
         if self.is_mapped() || self.is_busy() { Self::resting(UNCERTAIN) } else { self }
     }
 
-    /// Marks what the block held before as unknown.
+    /// Marks the previous content as unknown.
     pub(crate) fn forgetful(self) -> Self {
         Self(self.0 | BEFORE)
     }

@@ -10,15 +10,16 @@ use crate::memory::{self, SharedSlice};
 /// Memory for each block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Width {
-    /// Four bytes: contents differ in 16 bits, and the content before is known.
+    /// Four bytes: contents are told apart by 16 bits, and the previous content is known.
     #[default]
     Four,
-    /// One byte: contents differ in one of 119 values.
+    /// One byte: contents are told apart by one of 119 values.
     One,
 }
 
 impl Width {
-    /// The tag of the content whose root has this number. Of the root, not of the id: it is known after fewer AES rounds.
+    /// The tag of the content whose root has this number. It is made from the root rather than the id, since the root is known after fewer AES
+    /// rounds.
     #[inline]
     pub(crate) fn tag(self, number: u64) -> Tag {
         match self {
@@ -28,7 +29,7 @@ impl Width {
     }
 }
 
-/// In one byte: a write is in flight; writes overlap.
+/// States of a one-byte entry: a write is in flight (a flag); writes overlap (a value).
 const BUSY: u8 = 0x80;
 const MAPPED: u8 = 0x7f;
 
@@ -64,7 +65,7 @@ impl ExpectedBlocks {
         }
     }
 
-    /// Memory they take, bytes.
+    /// Memory that the blocks take, bytes.
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::Four(words) => size_of_val(&words[..]),
@@ -90,7 +91,7 @@ impl ExpectedBlocks {
         }
     }
 
-    /// Replaces `old` by `new`; false when it is no longer `old`.
+    /// Replaces `old` by `new`; returns false if the entry is no longer `old`.
     #[inline]
     pub(crate) fn swap(&self, block: usize, old: ExpectedBlock, new: ExpectedBlock) -> bool {
         match self {
@@ -133,13 +134,13 @@ fn encoded(word: ExpectedBlock) -> u8 {
     word.tag() as u8 | if word.is_busy() { BUSY } else { 0 }
 }
 
-/// So many numbers, all 0, for what verification knows of blocks.
+/// Returns `count` numbers, all 0, for what verification knows about blocks.
 pub(super) fn zeroed<T: memory::Zeroable>(count: u64) -> Result<Box<[T]>, EngineError> {
     memory::zeroed(count).ok_or_else(|| {
         EngineError::new(
             ErrorKind::Environment,
             format!(
-                "Verification needs {} bytes of memory, which cannot be had",
+                "Verification needs {} bytes of memory, which are not available",
                 count * size_of::<T>() as u64
             ),
             "use a smaller range, or 1 byte per block",

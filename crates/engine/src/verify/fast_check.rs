@@ -1,8 +1,8 @@
-//! The fast check of a whole block that was read, by a load that changes nothing.
+//! The fast check of a whole block that was read, in a load that changes nothing.
 //!
-//! After a system call little of the program is in the first-level cache, and every pointer costs a miss. So all that a check needs
-//! lies in two cache lines, but for the block's table entry, which is prefetched before the read. It only ever says "right": any
-//! other block is checked again by the [`WorkerVerifier`](super::worker_verifier::WorkerVerifier).
+//! After a system call little of the program is in the first-level cache, and every pointer costs a miss. So all data of a check lie in two cache
+//! lines, except the block's table entry, which is prefetched before the read. The only verdict it gives is "right": any other block is checked again
+//! by the [`WorkerVerifier`](super::worker_verifier::WorkerVerifier).
 
 use content::{BlockCheck, Root};
 use workload::divided;
@@ -11,7 +11,7 @@ use super::expected_blocks::ExpectedBlocks;
 use super::verifier::Verifier;
 use super::written_load::IdRun;
 
-/// The source of the expected content.
+/// The source of the expected contents.
 enum Expected {
     /// Consecutive ids, written in order.
     InOrder(IdRun),
@@ -22,13 +22,13 @@ enum Expected {
 /// A block that is being read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PendingRead {
-    /// Its number; [`NONE`] when none is.
+    /// Its number; [`NONE`] when no block is being read.
     block: usize,
     /// The root of its expected content, where ids are consecutive.
     expected: Root,
 }
 
-/// No block.
+/// The number that stands for no block.
 const NONE: usize = usize::MAX;
 
 impl PendingRead {
@@ -42,16 +42,16 @@ impl PendingRead {
 pub(super) struct FastCheck {
     expected: Expected,
     block_check: BlockCheck,
-    /// For each slot of the worker.
+    /// The pending read of each slot of the worker.
     pending: Box<[PendingRead]>,
-    /// Reads that were begun here.
+    /// Number of reads that began here.
     begun: u64,
-    /// Blocks that were right.
+    /// Number of blocks that were right.
     right: u64,
 }
 
 impl FastCheck {
-    /// For a worker with so many slots; `None` where blocks cannot be checked this way.
+    /// The fast check of a worker with so many slots; `None` where blocks cannot be checked this way.
     pub(super) fn of(verifier: &Verifier, slots: usize) -> Option<Self> {
         let [area] = &verifier.targets[..] else { return None };
         let expectations = &area.table.expectations;
@@ -70,7 +70,7 @@ impl FastCheck {
         (fast_check.block_check.unit() == verifier.unit()).then_some(fast_check)
     }
 
-    /// A read of `slot` is about to be submitted; false when it is not one of a whole block that can be checked here.
+    /// Notes that a read of `slot` is about to be submitted; returns false if it does not read a whole block that can be checked here.
     #[inline]
     pub(super) fn begins(&mut self, slot: usize, offset: u64, length: u64) -> bool {
         let unit = self.block_check.unit() as u64;
@@ -84,7 +84,7 @@ impl FastCheck {
                 Some(id) => expected = self.block_check.root_of(id),
                 None => return false,
             },
-            // A prefetch, not a load: the system call would wait for an entry that is in no cache.
+            // A prefetch, not a load, which would delay the system call while the entry is fetched from memory.
             Expected::Stored(blocks) if block < blocks.len() => blocks.expect(block),
             Expected::Stored(_) => return false,
         }
@@ -102,7 +102,7 @@ impl FastCheck {
         (was.block != NONE).then_some(was)
     }
 
-    /// Tells whether `bytes` are what that block must hold; it then counts as right.
+    /// Tells whether `bytes` are what that block must hold, and if so counts it as right.
     #[inline]
     pub(super) fn is_right(&mut self, pending: PendingRead, bytes: &[u8]) -> bool {
         if bytes.len() != self.block_check.unit() {
@@ -121,12 +121,12 @@ impl FastCheck {
         right
     }
 
-    /// Reads that began here.
+    /// Number of reads that began here.
     pub(super) fn begun(&self) -> u64 {
         self.begun
     }
 
-    /// Blocks that were right.
+    /// Number of blocks that were right.
     pub(super) fn right(&self) -> u64 {
         self.right
     }

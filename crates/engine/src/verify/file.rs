@@ -1,4 +1,4 @@
-//! A file that is replaced as a whole: eight letters, a version, a header in JSON, what follows, and a CRC-32 over everything.
+//! A file that is replaced as a whole: an eight-letter signature, a version, a header in JSON, the body, and a CRC-32 over everything.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
@@ -11,7 +11,7 @@ use serde::Serialize;
 pub const MAGIC: &[u8; 8] = b"fathomvs";
 pub(crate) const VERSION: u32 = 2;
 
-/// Counts a CRC over what passes.
+/// A reader or writer that computes a CRC over everything that passes through it.
 pub(crate) struct Summed<T> {
     pub(crate) inner: T,
     pub(crate) crc: crc32fast::Hasher,
@@ -47,7 +47,7 @@ pub(crate) fn damaged(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
-/// Puts what `write` writes in place of what is at `path`: all of it or nothing.
+/// Replaces the file at `path` by what `write` writes, either completely or not at all.
 pub(crate) fn replace(path: &Path, write: impl FnOnce(File) -> io::Result<()>) -> io::Result<()> {
     let draft = Draft::begin(path, MAGIC)?;
     write(draft.file().try_clone()?)?;
@@ -56,7 +56,7 @@ pub(crate) fn replace(path: &Path, write: impl FnOnce(File) -> io::Result<()>) -
     File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
 }
 
-/// A state file with its header.
+/// Begins a state file with its header.
 pub(crate) fn begin(file: File, header: &impl Serialize) -> io::Result<Summed<BufWriter<File>>> {
     let mut to = Summed { inner: BufWriter::new(file), crc: crc32fast::Hasher::new() };
     to.write_all(MAGIC)?;

@@ -1,4 +1,4 @@
-//! The header of a state file: which targets it is of, and which loads wrote them.
+//! The header of a state file: the targets that it describes, and the loads that wrote them.
 
 use content::ContentSpec;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use super::target_facts::TargetFacts;
 use super::written_load::{self, KEPT};
 use crate::load::Load;
 
-/// A content that was written: what it takes to make its bytes again.
+/// A content that was written: what is needed to generate its bytes again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Recipe {
     pub(super) spec: ContentSpec,
@@ -31,24 +31,24 @@ pub(crate) struct Header {
     pub(super) width: u8,
     /// Sizes of the targets, bytes.
     pub(super) targets: Vec<u64>,
-    /// The targets themselves, whatever they are called; nothing in states from before 25 November 2026.
+    /// Identities of the targets, independent of their names; empty in states from before 25 November 2026.
     #[serde(default)]
     pub(super) identities: Vec<Identity>,
     pub(super) recipes: Vec<Recipe>,
-    /// All that was ever done to the targets; `None` when that is not known.
+    /// Everything that was ever written to the targets; `None` where that is not known.
     pub(crate) replays: Option<Vec<Replay>>,
     /// Tells whether only exceptions follow: blocks for which a replay gives the wrong content. Otherwise all blocks follow.
     pub(super) replayed: bool,
-    /// Places that loads wrote to which did not come to their end: for each load, the range on each target.
+    /// Ranges written by loads that did not come to their end: for each such load, the range on each target.
     #[serde(default)]
     pub(super) unfinished: Vec<Vec<Range>>,
-    /// The same of loads that ended, and of which some writes may not have been in stable storage then.
+    /// The same for loads that ended, but some of whose writes may not have been in stable storage then.
     #[serde(default)]
     pub(super) unflushed: Vec<Vec<Range>>,
 }
 
 impl Header {
-    /// Adds the replay of a load that has ended; `None` for one that cannot be replayed: from then on nothing can.
+    /// Adds the replay of a load that has ended. After `None`, for a load that cannot be replayed, the history is lost.
     pub(crate) fn did(&mut self, replay: Option<Replay>) {
         self.replays = self.replays.take().zip(replay).map(|(mut all, replay)| {
             all.push(replay);
@@ -57,7 +57,7 @@ impl Header {
         self.prune();
     }
 
-    /// Drops loads that later ones overwrote completely, except the last few: a lost write may still show their data.
+    /// Drops loads that a later one overwrote completely, except the last few: after a lost write their data may still be there.
     fn prune(&mut self) {
         let Some(replays) = &mut self.replays else { return };
         let covers = |replay: &Replay| {
@@ -96,13 +96,13 @@ impl Header {
         }
     }
 
-    /// Tells whether the targets of `now` may be those of this state by their number and sizes: what has grown holds what it held.
+    /// Tells whether the targets of `now` may be those of this state, by their number and sizes; a target that has grown still holds what it held.
     pub(super) fn fits(&self, now: &Self) -> bool {
         let grown = |(before, now): (&u64, &u64)| before <= now;
         self.targets.len() == now.targets.len() && self.targets.iter().zip(&now.targets).all(grown)
     }
 
-    /// Returns how the targets of `now` differ from those of this state in number or sizes, as a sentence without its beginning and end.
+    /// Describes how the targets of `now` differ from those of this state in number or sizes, as the predicate of a sentence.
     pub(super) fn sizes(&self, now: &Self) -> String {
         let (before, targets) = (self.targets.len(), now.targets.len());
         if before != targets {
@@ -115,7 +115,7 @@ impl Header {
         format!("is of a target {}", sizes.join(", and of one "))
     }
 
-    /// Returns why a state with this header is not of the targets of `wanted`, as a sentence without its end; `None` when it is.
+    /// Returns the reason why a state with this header does not belong to the targets of `wanted`, as a sentence without its end; `None` if it does.
     pub(super) fn other_target(&self, wanted: &Self) -> Option<String> {
         if self.identities.len() != wanted.identities.len() {
             return Some("does not say of which target it is".to_owned());
@@ -133,7 +133,7 @@ impl Header {
         })
     }
 
-    /// Goes on from an earlier state: its contents still stand on the targets.
+    /// Continues an earlier state, whose contents are still on the targets.
     pub(crate) fn take_earlier(&mut self, earlier: &Self) {
         let new = earlier.recipes.iter().filter(|recipe| !self.recipes.contains(recipe));
         let new: Vec<_> = new.cloned().collect();

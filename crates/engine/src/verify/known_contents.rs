@@ -1,17 +1,17 @@
-//! All contents that blocks may hold: those of this load and of loads before it, and the bytes of each.
+//! All contents that blocks may hold, those of this load and of earlier loads, and the bytes of each.
 
 use std::sync::Arc;
 
 use content::{BLOCK, BlockCheck, BlockLayout, ContentId, Contents, Generator};
 
-/// Contents by id: their bytes, and the id of a block's bytes.
+/// Contents by id: gives the bytes of an id, and the id of a block's bytes.
 pub trait BlockContents: Send + Sync {
-    /// The id that the head of `block` names.
+    /// The id that the beginning of `block` names.
     fn identify(&self, block: &[u8]) -> Option<ContentId> {
         content::identify(block)
     }
 
-    /// The id of `block`, if all of its bytes are that content's.
+    /// The id of `block`, if all of its bytes are those of the content with this id.
     #[inline]
     fn whole(&self, block: &[u8]) -> Option<ContentId> {
         self.identify(block).filter(|&id| self.matches(id, block))
@@ -20,7 +20,7 @@ pub trait BlockContents: Send + Sync {
     /// Tells whether `block` holds the bytes of `id`.
     fn matches(&self, id: ContentId, block: &[u8]) -> bool;
 
-    /// The fast check of its blocks, where they differ in nothing but their id.
+    /// The fast check of its blocks, where they differ only by their id.
     fn block_check(&self) -> Option<BlockCheck> {
         None
     }
@@ -32,7 +32,7 @@ pub trait BlockContents: Send + Sync {
     fn makes(&self, id: ContentId) -> bool;
 }
 
-/// Contents that differ in nothing but their id: all have one layout.
+/// Contents that differ only by their id, with one layout for all.
 #[derive(Debug, Clone, Copy)]
 pub struct OneLayout(pub BlockLayout);
 
@@ -84,12 +84,12 @@ impl BlockContents for Contents {
     }
 }
 
-/// All contents that may stand on the targets of a load: of each target, then of loads before it.
+/// All contents that may be on the targets of a load: those of each target, then those of earlier loads.
 #[derive(Clone)]
 pub struct KnownContents(Vec<Arc<dyn BlockContents>>);
 
 impl KnownContents {
-    /// These contents alone.
+    /// A set with these contents only.
     pub fn of(block_contents: impl BlockContents + 'static) -> Self {
         Self(vec![Arc::new(block_contents)])
     }
@@ -104,7 +104,7 @@ impl KnownContents {
         self.0.first()?.block_check()
     }
 
-    /// The content that `block` holds, whole; that of target `target` first. `None` when it is not whole.
+    /// The id of the content that `block` holds as a whole; the contents of target `target` are tried first. `None` if it is not wholly one content.
     #[inline]
     pub fn whole(&self, target: usize, block: &[u8]) -> Option<ContentId> {
         let of_target = self.0.get(target).or_else(|| self.0.first())?;
@@ -119,12 +119,12 @@ impl KnownContents {
         self.0.iter().find_map(|block_contents| block_contents.whole(block))
     }
 
-    /// Ids that head or tail of `block` name, even if it is wrong elsewhere.
+    /// Ids that the head or tail of `block` names, even if it is wrong elsewhere.
     pub(crate) fn named(&self, block: &[u8]) -> impl Iterator<Item = ContentId> {
         self.0.iter().filter_map(|block_contents| block_contents.identify(block))
     }
 
-    /// `length` bytes of `id`, from each of the contents that have it; from all when none has.
+    /// `length` bytes of the content `id`, from each of the sources that have it; from all sources if none has it.
     pub(crate) fn made(&self, id: ContentId, length: usize) -> Vec<Vec<u8>> {
         let made = |block_contents: &Arc<dyn BlockContents>| {
             let mut block = vec![0; length];
@@ -136,7 +136,7 @@ impl KnownContents {
         if fitting.is_empty() { self.0.iter().map(made).collect() } else { fitting }
     }
 
-    /// Tells whether any of them has `id`.
+    /// Tells whether any of the sources has `id`.
     pub(crate) fn make(&self, id: ContentId) -> bool {
         id == ContentId::ZERO || self.0.iter().any(|block_contents| block_contents.makes(id))
     }

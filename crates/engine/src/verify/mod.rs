@@ -1,8 +1,8 @@
 //! Verification: what a read returns is compared with what its address must hold.
 //!
-//! The table keeps a short hash (*tag*) of the expected content of each block, or computes it from what loads wrote. A block that was
-//! read names its own content (its first 16 bytes are the encrypted id): its bytes are compared with those of that id, and the id's
-//! tag with the table. Nothing is added to the data for this.
+//! The table stores a short hash (*tag*) of the expected content of each block, or computes it from what loads wrote. A block that was read names its
+//! own content (its first 16 bytes are the encrypted id): its bytes are compared with those of that id, and the id's tag with the table. Nothing is
+//! added to the data for this.
 
 mod carried;
 mod computed;

@@ -1,16 +1,16 @@
-//! Options of a load's verification beyond its spec.
+//! Options of a load's verification that are not in its spec.
 
 use std::path::PathBuf;
 
 use super::carried::CarriedTargets;
 use super::expected_blocks::Width;
 
-/// Options of a load's verification, beyond what its spec says.
+/// Options of a load's verification that are not in its spec.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// A file that keeps what is known of the targets' contents: read at the start if it is there, replaced at the end.
+    /// A file with what is known about the targets' contents: read at the start if it exists, replaced at the end.
     pub state: Option<PathBuf>,
-    /// Accept the state file even if it was written for other targets.
+    /// Tells whether to accept the state file even if it was written for other targets.
     pub state_of_another: bool,
     /// Known contents of the targets, carried on between the loads of this process in place of a state file.
     pub carried: Option<CarriedTargets>,

@@ -1,22 +1,22 @@
 //! A block with overlapping writes: the contents that it may hold.
 //!
-//! Beginnings and ends of its writes are numbered. A content is ruled out when a later write, which began after that content's write had
-//! ended, has ended itself.
+//! The beginnings and ends of its writes are numbered. A content is ruled out once a write that began after the end of that content's write has
+//! itself ended.
 
 use super::expected_block::{Tag, UNCERTAIN};
 
 /// Most contents that are told apart; with more, the block is unknown until no write is in flight.
 const MOST: usize = 256;
 
-/// Contents that memory is reserved for.
+/// Number of contents that memory is reserved for.
 const FEW: usize = 4;
 
-/// The content of one write, or the one before all writes.
+/// The content of one write, or the content before all writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Version {
     tag: Tag,
     begun: u64,
-    /// `None` while it is in flight.
+    /// Number of the write's end; `None` while it is in flight.
     ended: Option<u64>,
 }
 
@@ -24,10 +24,10 @@ struct Version {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Overlap {
     versions: Vec<Version>,
-    /// Beginnings and ends of writes so far.
+    /// Number of beginnings and ends of writes so far.
     moments: u64,
     in_flight: usize,
-    /// Tells whether the content before all writes is still possible, but not known.
+    /// Tells whether the block may still hold the content before all writes, which is not known.
     pub(crate) forgot: bool,
 }
 
@@ -39,12 +39,12 @@ impl Overlap {
         Self { versions, moments: 1, in_flight: 0, forgot: false }
     }
 
-    /// An unused one with reserved memory.
+    /// An unused overlap with reserved memory.
     pub(crate) fn spare() -> Self {
         Self { versions: Vec::with_capacity(FEW), ..Self::default() }
     }
 
-    /// Starts anew: a write of `tag` in flight over something unknown.
+    /// Starts anew, with a write of `tag` in flight over an unknown content.
     pub(crate) fn restart(&mut self, tag: Tag) {
         self.versions.clear();
         (self.moments, self.in_flight, self.forgot) = (0, 0, true);
@@ -62,7 +62,7 @@ impl Overlap {
         self.in_flight += 1;
     }
 
-    /// A write of `tag` has ended; `done` when it succeeded.
+    /// Notes that a write of `tag` has ended; `done` tells whether it succeeded.
     pub(crate) fn end(&mut self, tag: Tag, done: bool) {
         let ending = |version: &&mut Version| version.tag == tag && version.ended.is_none();
         let Some(version) = self.versions.iter_mut().find(ending) else { return };
@@ -75,7 +75,7 @@ impl Overlap {
         self.in_flight -= 1;
         if done {
             self.forgot = false;
-            // Contents whose write had ended when this one began are overwritten.
+            // Removes contents whose write had ended when this one began: they are overwritten.
             self.versions.retain(|version| version.ended.is_none_or(|ended| ended >= begun));
         }
     }
@@ -85,12 +85,12 @@ impl Overlap {
         self.in_flight == 0
     }
 
-    /// The tags that it may hold.
+    /// The tags that the block may hold.
     pub(crate) fn tags(&self) -> impl Iterator<Item = Tag> + '_ {
         self.versions.iter().map(|version| version.tag)
     }
 
-    /// The content that it must hold, once no write is in flight and only one is possible.
+    /// The content that the block must hold, once no write is in flight and only one is possible.
     pub(crate) fn settled(&self) -> Option<Tag> {
         if self.tags().any(|tag| tag == UNCERTAIN) {
             return self.rests().then_some(UNCERTAIN);

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::overlap::Overlap;
 
-/// Most blocks of one shard.
+/// Number of blocks above which a shard is full.
 const MOST: usize = 4096;
 const SHARDS: usize = 64;
 /// Blocks that a shard reserves memory for, in a load that reads while it writes.
@@ -41,7 +41,7 @@ impl Overlaps {
         lock(&self.0[block % SHARDS])
     }
 
-    /// Returns what `of_block` gives for each block of the list.
+    /// Returns the results of `of_block` for the blocks of the list.
     pub(crate) fn map<T>(&self, mut of_block: impl FnMut(usize, &Overlap) -> Option<T>) -> Vec<T> {
         let mut all = Vec::new();
         for shard in &self.0 {
@@ -59,7 +59,7 @@ fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
 }
 
 impl Shard {
-    /// Tells whether it has more blocks than it should.
+    /// Tells whether it has too many blocks.
     pub(crate) fn is_full(&self) -> bool {
         self.blocks.len() > MOST
     }
@@ -74,7 +74,7 @@ impl Shard {
         self.blocks.get_mut(&block)
     }
 
-    /// The entry of `block`; a new one, to be started, when there was none.
+    /// The entry of `block`; a new one, to be started by the caller, if there was none.
     pub(crate) fn enter(&mut self, block: usize) -> &mut Overlap {
         self.blocks.entry(block).or_insert_with(|| self.spare.pop().unwrap_or_else(Overlap::spare))
     }

@@ -1,4 +1,4 @@
-//! A verifier's table, made again from what loads wrote: the writes of a replay go through a worker verifier.
+//! Rebuilds a verifier's table from the writes of loads: the writes of a replay go through a worker verifier.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::replay::{Change, Replay};
 use super::verifier::Verifier;
 use super::worker_verifier::WorkerVerifier;
 
-/// Lets `verifier`, in which nothing is in flight, know what was done; false as for [`Replay::tell`].
+/// Applies the writes of `replay` to `verifier`, which must have no I/O in flight; returns false in the same case as [`Replay::tell`].
 pub(crate) fn apply(replay: &Replay, verifier: &Arc<Verifier>) -> bool {
     let largest =
         replay.target_loads().iter().map(|target_load| target_load.spec.largest_io().0).max();

@@ -1,4 +1,4 @@
-//! Exact kinds of wrong blocks, found after the load from all that it is known to have written.
+//! Exact kinds of wrong blocks, found after the load from all writes that are known.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -16,11 +16,11 @@ type Place = (u32, u64);
 /// The history of writes, as far as it concerns wrong blocks.
 #[derive(Default)]
 struct History {
-    /// Contents of the blocks that are wrong, in the order of writing.
+    /// Contents that were written to each of the wrong blocks, in the order of writing.
     written: HashMap<Place, Vec<ContentId>>,
     /// Contents that were found where they do not belong.
     found: HashSet<ContentId>,
-    /// The blocks that hold them now, and the last that held each.
+    /// The blocks that hold these contents now; and, in the next field, the block that received each of them last.
     holders: HashMap<Place, ContentId>,
     last: HashMap<ContentId, Place>,
 }
@@ -43,14 +43,14 @@ impl History {
     }
 }
 
-/// A load that wrote the targets, and which of the targets now each of its own is.
+/// A load that wrote the targets, and the present number of each of its targets.
 pub(crate) struct PastLoad {
     pub(crate) replay: Arc<Replay>,
     pub(crate) targets: Vec<Option<u32>>,
 }
 
-/// Makes `wrong` exact: the expected content, whether a whole block is stale, misplaced or foreign, and where it belongs. Each comes with
-/// the tag that its address had. Without past loads nothing more is known.
+/// Determines the exact kind of each block in `wrong`: the expected content, whether a whole block is stale, misplaced or foreign, and where it
+/// belongs. Each block comes with the tag that its address had. Without past loads nothing is changed.
 pub(crate) fn refine(wrong: &mut [(WrongBlock, Tag)], past: &[PastLoad], table: &Table, unit: u64) {
     if past.is_empty() {
         return;

@@ -1,14 +1,14 @@
-//! The replay of a load: which contents its jobs wrote where, made again from its seed.
+//! The replay of a load: the contents that its jobs wrote and their addresses, determined again from its seed.
 //!
-//! I/Os and contents of each job follow from the seed; only the order of jobs among each other does not. Where that matters, a replay
-//! differs from the table, and its user has to compare.
+//! I/Os and contents of each job follow from the seed; only the order among different jobs does not. Where that matters, a replay differs from the
+//! table, and its user has to compare the two.
 
 use content::{ContentId, Contents, Domain, Part, Source};
 use serde::{Deserialize, Serialize};
 use units::Seed;
 use workload::{Io, LoadSpec, OpKind, Range, Share, Stream};
 
-/// A load on all its targets, up to where it came.
+/// A load on all its targets, up to its last I/O.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Replay {
     seed: Seed,
@@ -18,12 +18,12 @@ pub(crate) struct Replay {
 /// The load on one target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TargetLoad {
-    /// The load's spec there.
+    /// The load's spec on this target.
     pub(crate) spec: LoadSpec,
     /// The seed of its I/Os.
     pub(crate) seed: Seed,
     pub(crate) range: Range,
-    /// I/Os of each job that were begun, flushes aside.
+    /// Number of I/Os that each job began, without flushes.
     #[serde(default)]
     pub(crate) made: Vec<u64>,
 }
@@ -31,9 +31,9 @@ pub(crate) struct TargetLoad {
 /// A change that an I/O makes to a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Change {
-    /// An I/O begins: its offset, its length in bytes, and what it does.
+    /// An I/O begins: its offset, its length in bytes, and its kind.
     Begins(u64, u32, OpKind),
-    /// A piece of its data: offset within the I/O, length in bytes, and content.
+    /// Part of the data of the I/O: offset within the I/O, length in bytes, and content.
     Writes(u64, usize, ContentId),
     /// The I/O ends.
     Ends,
@@ -50,7 +50,7 @@ impl Replay {
         targets.iter().all(known).then_some(Self { seed, targets })
     }
 
-    /// Returns what contents come from.
+    /// Returns the seed of its contents.
     pub(crate) fn seed(&self) -> Seed {
         self.seed
     }
@@ -60,12 +60,12 @@ impl Replay {
         &self.targets
     }
 
-    /// I/Os in all.
+    /// Total number of I/Os.
     pub(crate) fn ios(&self) -> u64 {
         self.targets.iter().flat_map(|target_load| &target_load.made).sum()
     }
 
-    /// Reports every change, target by target and job by job; false when a content cannot be made any more.
+    /// Reports every change, target by target and job by job; returns false if a content can no longer be generated.
     pub(crate) fn tell(&self, on: &mut dyn FnMut(usize, Change)) -> bool {
         (0..)
             .zip(&self.targets)
@@ -91,7 +91,7 @@ impl Replay {
         };
         let mut jobs: Vec<_> = (0..).zip(streams).zip(&target_load.made).map(job).collect();
         let mut pass = 0;
-        // Pass by pass, as in the next one a block may be another job's.
+        // Pass by pass, since in the next pass a block may belong to another job.
         while jobs.iter_mut().any(|(ios, _)| ios.peek().is_some()) {
             for (ios, source) in &mut jobs {
                 while let Some(io) = ios.next_if(|io| io.pass <= pass) {

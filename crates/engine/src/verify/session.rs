@@ -1,7 +1,7 @@
 //! The verification of one load: it opens the state file, makes the verifier, plans the pass after the load, and saves the state.
 //!
-//! `verifier` is called before the load, `ended` after it, `pass_after` gives the load that reads everything once, and `finish` puts the
-//! figures into the summary and the state into its file.
+//! Call `verifier` before the load and `ended` after it; `pass_after` returns the load that reads everything once, and `finish` puts the figures into
+//! the summary and the state into its file.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,22 +31,22 @@ use crate::resolved_load::ResolvedLoad;
 /// The largest read of the pass after a load, bytes.
 const READ: u64 = 128 << 10;
 
-/// Wrong blocks that are told in sentences.
+/// Most wrong blocks that are described in sentences.
 const IN_WORDS: usize = 5;
 
-/// The verification of a load and the pass after it, and all that goes on to the state file or the loads after it.
+/// The verification of a load and of the pass after it, with everything that is passed on to the state file or to later loads.
 #[derive(Default)]
 pub(crate) struct Session {
     verifier: Option<Arc<Verifier>>,
     header: Header,
-    /// The targets, where what is known is carried on.
+    /// The targets, where knowledge about them is carried from load to load.
     taken: Option<TakenTargets>,
-    /// This load on each target, for its replay.
+    /// This load's part on each target, for its replay.
     target_loads: Vec<TargetLoad>,
     notices: Vec<String>,
 }
 
-/// Tells whether reads of `load` are checked as they come.
+/// Tells whether the reads of a load are checked while it runs.
 pub(crate) fn checks(spec: &LoadSpec) -> bool {
     matches!(spec.verify, Verify::Read | Verify::Both)
 }
@@ -59,14 +59,14 @@ fn checks_after(spec: &LoadSpec) -> bool {
     matches!(spec.verify, Verify::After | Verify::Both)
 }
 
-/// Tells whether `load` has anything to do with verification.
+/// Tells whether `load` needs a verifier.
 pub(crate) fn wanted(load: &Load) -> bool {
     let kept = load.verification.state.is_some() || load.verification.carried.is_some();
     load.spec.verify != Verify::Off || kept
 }
 
 impl Session {
-    /// The verifier of `load`, made when there is none yet; `None` when the load is not to be verified.
+    /// The verifier of `load`, made at the first call; `None` if the load is not to be verified.
     pub(crate) fn verifier(
         &mut self,
         load: &Load,
@@ -98,7 +98,7 @@ impl Session {
         Ok(Some(verifier))
     }
 
-    /// The verifier of what the loads before this one know of its targets.
+    /// A verifier that knows what the loads before this one know about its targets.
     fn carried_verifier(
         &mut self,
         load: &Load,
@@ -120,7 +120,7 @@ impl Session {
         Ok(verifier)
     }
 
-    /// The verifier of what the state file knows, where there is one; `own` are the contents of the load.
+    /// A verifier that knows what is in the state file, if there is one; `own` are the contents of the load.
     fn saved_verifier(
         &mut self,
         load: &Load,
@@ -149,7 +149,7 @@ impl Session {
             self.notices.extend(saved.notices(&self.header));
             self.header.take_earlier(&saved.header);
             if !changes(&load.spec) {
-                // What another target held was compared, not written: the state stays that of the one that it was of.
+                // The contents of another target were only compared, not written: the state still belongs to the target that it was for.
                 self.header.identities.clone_from(&saved.header.identities);
             }
             if let Some(path) = &load.verification.state {
@@ -157,13 +157,13 @@ impl Session {
             }
         }
         if let Some(path) = load.verification.state.as_ref().filter(|_| changes(&load.spec)) {
-            // Before the first write: a load that is killed must not leave a state that is no longer true.
+            // Done before the first write: a load that is killed must not leave a state that is no longer true.
             write_ahead::record_begin(path, &self.header, ranges)?;
         }
         Ok(verifier)
     }
 
-    /// Tells whether all that this load writes follows from its counts, no block more than once.
+    /// Tells whether this load's counts determine everything that it writes, and it writes no block more than once.
     fn follows(&self, load: &Load, unit: usize) -> bool {
         let once = |target_load: &TargetLoad| {
             written_load::follows(&target_load.spec, unit) && WrittenLoad::is_one_pass(target_load)
@@ -172,8 +172,8 @@ impl Session {
             && self.target_loads.iter().all(once)
     }
 
-    /// For each target its computed contents, where all earlier writes can be inverted and this load changes no block more than
-    /// once; `None` where a table is needed.
+    /// The computed contents of each target, if all earlier writes can be inverted and this load changes no block more than once; `None` where a
+    /// table is needed.
     fn computed(
         &self,
         load: &Load,
@@ -199,7 +199,7 @@ impl Session {
         Some(facts.iter().zip(written_loads).map(known).collect())
     }
 
-    /// The load itself has ended; what comes now is the pass after it.
+    /// Notes that the load itself has ended; what follows is the pass after it.
     pub(crate) fn ended(&mut self, load: &Load) {
         let Some(verifier) = &self.verifier else { return };
         let made = verifier.take_made();
@@ -231,7 +231,7 @@ impl Session {
         }
     }
 
-    /// All that is known to have been written to the targets, for naming what is wrong.
+    /// All loads that are known to have written to the targets, for identifying wrong blocks.
     fn past(&self) -> Vec<PastLoad> {
         if let Some(taken) = &self.taken {
             return taken.past();
@@ -243,7 +243,7 @@ impl Session {
         self.header.replays.iter().flatten().map(past).collect()
     }
 
-    /// The pass after `load` that reads all of its range once; `None` when none is asked for.
+    /// The pass after `load` that reads all of its range once; `None` if it is not asked for.
     pub(crate) fn pass_after(&self, load: &Load) -> Option<Load> {
         let unit = self.verifier.as_ref()?.unit() as u64;
         if !checks_after(&load.spec) {
@@ -275,8 +275,8 @@ impl Session {
         })
     }
 
-    /// Puts what was found into `summary`, and what is known now into the state file, or gives it on to the loads after this one.
-    /// The summary says so where nothing was checked that was to be, or the state cannot be written: what was measured stands.
+    /// Puts what was found into `summary`, and what is known now into the state file, or passes it on to later loads. If nothing was checked although
+    /// it should have been, or the state cannot be written, the summary says so; what was measured stays valid.
     pub(crate) fn finish(mut self, load: &Load, summary: &mut LoadSummary) {
         summary.notices.append(&mut self.notices);
         let Some(verifier) = self.verifier.take() else { return };
@@ -301,7 +301,7 @@ impl Session {
             let stays = if changes(&load.spec) {
                 "the file there says that this load did not end, so that what it wrote is not verified later"
             } else {
-                "what stood there before stays"
+                "the previous state file stays"
             };
             summary.lacks(format!("{}; {stays}; {}", sys::causes::chain(&error), error.help()));
         }
@@ -311,7 +311,7 @@ impl Session {
     }
 }
 
-/// Returns the sentence for reads that failed: what they were to read was not verified.
+/// Returns the notice about failed reads, whose blocks were not verified.
 pub(crate) fn unread(operations: &BTreeMap<String, OperationSummary>) -> Option<String> {
     let mut kinds: BTreeMap<&str, u64> = BTreeMap::new();
     for (_, operation) in operations.iter().filter(|(name, _)| name.ends_with("read")) {
@@ -325,13 +325,13 @@ pub(crate) fn unread(operations: &BTreeMap<String, OperationSummary>) -> Option<
     (failed > 0).then(|| {
         let list = list.join(", ");
         format!(
-            "{} reads failed ({list}): what they were to read was not verified",
+            "{} reads failed ({list}): the blocks that they were to read were not verified",
             grouped(failed)
         )
     })
 }
 
-/// Returns the sentence for a load that checked no block and was to check some.
+/// Returns the notice about a load that should have checked blocks but checked none.
 fn nothing_checked(found: &VerifyFigures) -> String {
     let why = match found.read {
         0 => "no whole block was read".to_owned(),
@@ -343,7 +343,7 @@ fn nothing_checked(found: &VerifyFigures) -> String {
         }
         read => {
             let read = grouped(read);
-            format!("of none of the {read} blocks that were read is it known what they must hold")
+            format!("for none of the {read} blocks that were read is the expected content known")
         }
     };
     format!(
@@ -351,7 +351,7 @@ fn nothing_checked(found: &VerifyFigures) -> String {
     )
 }
 
-/// Bytes that are verified together; `None` when I/Os do not keep to the content's block.
+/// Bytes that are verified together; `None` if I/Os are not aligned to the content's blocks.
 fn unit(spec: &LoadSpec, ranges: &[Range]) -> Option<usize> {
     let unit = spec.content.unit() as u64;
     let mut sizes: Vec<u64> = spec

@@ -1,7 +1,7 @@
 //! The state file: what the targets must hold, for the next start of the program.
 //!
-//! Eight letters, a version, a header in JSON, the expected blocks that anything is known of in chunks, the blocks
-//! that may hold one of several contents, and a CRC-32 over everything. It is replaced as a whole or not at all.
+//! An eight-letter signature, a version, a header in JSON, in chunks the expected blocks about which anything is known, the blocks that may hold one
+//! of several contents, and a CRC-32 over everything. It is replaced as a whole or not at all.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -24,9 +24,9 @@ use crate::error::{EngineError, ErrorKind};
 
 /// Blocks in a chunk.
 const CHUNK: usize = 1 << 16;
-/// Bytes that a header has at most.
+/// Most bytes in a header.
 const HEADER: u32 = 1 << 24;
-/// Contents that one block may hold at most, by a state file.
+/// Most contents that one block may hold according to a state file.
 const CONTENTS: usize = 1024;
 
 pub(crate) fn refused(path: &Path, why: &str, help: &str) -> EngineError {
@@ -34,7 +34,7 @@ pub(crate) fn refused(path: &Path, why: &str, help: &str) -> EngineError {
     EngineError::new(ErrorKind::Usage, message, help)
 }
 
-/// The state cannot be put down at `path`.
+/// The error for a state that cannot be written to `path`.
 pub(crate) fn unwritable(path: &Path, error: io::Error) -> EngineError {
     let message = format!("The verification state {} cannot be written", path.display());
     let (kind, help) = match error.kind() {
@@ -48,13 +48,13 @@ pub(crate) fn unwritable(path: &Path, error: io::Error) -> EngineError {
 const AGAIN: &str = "remove the file, or name another, and write the target again: what it holds now cannot be verified";
 
 /// The remedy for a state of another target.
-const ANOTHER: &str = "name the target that it was written for, or another file for the state; --verify-state-of-another takes it \
-     all the same, for a target that holds what that one held";
+const ANOTHER: &str = "name the target that it was written for, or another file for the state; --verify-state-of-another uses it \
+     anyway, for a target that holds what that one held";
 
 /// The remedy for a state of targets of other sizes.
 const SIZES: &str = "name the targets that it was written for, or another file for the state, and write the targets again";
 
-/// The writes of loads to one target, the earliest first, and the blocks that follow from none of them (exceptions).
+/// The writes of loads to one target, the earliest first, and the exceptions: blocks that none of these writes explains.
 pub(crate) type EarlierWrites = (Vec<WrittenLoad>, HashMap<usize, ExpectedBlock>);
 
 /// A state that was read.
@@ -62,16 +62,16 @@ pub(crate) struct SavedState {
     pub(crate) header: Header,
     /// The contents of earlier loads.
     pub(crate) known_contents: Vec<Arc<dyn BlockContents>>,
-    /// For each target: first block of a chunk, and its expected blocks.
+    /// For each target, its chunks: the first block of each, and its expected blocks.
     chunks: Vec<Vec<(usize, Vec<u8>)>>,
-    /// Per target, the exceptions: blocks for which a replay gives the wrong content.
+    /// For each target, the exceptions: blocks for which a replay gives the wrong content.
     others: Vec<Vec<(usize, ExpectedBlock)>>,
     overlaps: Vec<Vec<(usize, Vec<Tag>)>>,
 }
 
 impl SavedState {
-    /// The state at `path`; `None` when there is no file. Refuses what is damaged or not of the targets of `wanted`, which may have grown
-    /// since. With `of_another` it may be of others.
+    /// Reads the state at `path`; `None` if there is no file. Refuses a file that is damaged or is not for the targets of `wanted`, which may have
+    /// grown since. With `of_another` it may be for other targets.
     pub(crate) fn open(
         path: &Path,
         wanted: &Header,
@@ -81,7 +81,7 @@ impl SavedState {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => {
-                let help = "check the path and its rights";
+                let help = "check the path and its permissions";
                 return Err(refused(path, "cannot be read", help).because(error));
             }
         };
@@ -102,7 +102,7 @@ impl SavedState {
             _ => {
                 return Err(refused(
                     path,
-                    "is none: it was not written by fathom",
+                    "is no state file: it was not written by fathom",
                     "name another file; this one was left as it is",
                 ));
             }
@@ -110,7 +110,7 @@ impl SavedState {
         let saved = Self::read(&mut from, wanted)
             .map_err(|e| refused(path, "is damaged", AGAIN).because(e))?;
         let differs = |what: &str| {
-            let why = format!("is of another {what} than this load's");
+            let why = format!("has another {what} than this load");
             refused(
                 path,
                 &why,
@@ -120,7 +120,7 @@ impl SavedState {
         let other = saved.header.other_target(wanted).filter(|_| !of_another);
         match &saved.header {
             header if !header.fits(wanted) => Err(refused(path, &header.sizes(wanted), SIZES)),
-            header if header.unit != wanted.unit => Err(differs("block")),
+            header if header.unit != wanted.unit => Err(differs("block size")),
             header if header.width != wanted.width => Err(differs("number of bytes per block")),
             _ => other.map_or(Ok(Some(saved)), |why| Err(refused(path, &why, ANOTHER))),
         }
@@ -138,7 +138,7 @@ impl SavedState {
             return Err(damaged("the header makes no sense"));
         }
         let (mut chunks, mut others, mut overlaps) = (Vec::new(), Vec::new(), Vec::new());
-        // Of another load: it is refused by its header, whatever follows.
+        // A state with other targets is refused because of its header anyway, so the rest of it is not read.
         let targets = if header.fits(wanted) { header.targets.as_slice() } else { &[] };
         for size in targets {
             let blocks = (size / header.unit) as usize;
@@ -214,7 +214,7 @@ impl SavedState {
         (0..count).map(overlap).collect()
     }
 
-    /// Returns what is to be said about it, where the targets are those of `now`.
+    /// Returns the notices about the state, where the targets are those of `now`.
     pub(crate) fn notices(&self, now: &Header) -> Vec<String> {
         let loads = self.header.unfinished.len();
         let text = "did not come to their end, or were not in stable storage when it was lost: what the blocks of their ranges hold is not verified until they are written again";
@@ -222,12 +222,12 @@ impl SavedState {
             (loads > 0).then(|| format!("{loads} earlier load(s) that wrote these targets {text}"));
         let grown = (self.header.targets != now.targets).then(|| {
             let sizes = self.header.sizes(now);
-            format!("The verification state {sizes}: nothing is known of what was added")
+            format!("The verification state {sizes}: nothing is known about the added space")
         });
         unfinished.into_iter().chain(grown).collect()
     }
 
-    /// Per target, the writes of all loads, and the exceptions; `None` where the writes cannot be inverted.
+    /// For each target, the writes of all loads and the exceptions; `None` where the writes cannot be inverted.
     pub(crate) fn written_loads(&self) -> Option<Vec<EarlierWrites>> {
         let replays = self.header.replays.as_ref()?;
         if !self.header.replayed || !self.header.unfinished.is_empty() {
@@ -248,7 +248,7 @@ impl SavedState {
         (0..self.header.targets.len()).map(target).collect()
     }
 
-    /// Puts what was kept into a new verifier of the same targets.
+    /// Loads the saved state into a new verifier of the same targets.
     pub(crate) fn restore(self, verifier: &Arc<Verifier>, path: &Path) -> Result<(), EngineError> {
         let known =
             verifier.targets.iter().any(|area| area.table.expectations.as_computed().is_some());
@@ -300,7 +300,7 @@ impl SavedState {
     }
 }
 
-/// Replaces the state at `path` by what `verifier` knows. I/Os must have ended.
+/// Replaces the state at `path` by what `verifier` knows. All I/Os must have ended.
 pub(crate) fn save(path: &Path, header: &Header, verifier: &Verifier) -> Result<(), EngineError> {
     let others = others(header, verifier);
     let header = &Header { replayed: others.is_some(), ..header.clone() };
@@ -308,7 +308,7 @@ pub(crate) fn save(path: &Path, header: &Header, verifier: &Verifier) -> Result<
         .map_err(|error| unwritable(path, error))
 }
 
-/// Per target, the blocks for which a replay gives the wrong content; `None` when storing all blocks takes less room.
+/// For each target, the blocks for which a replay gives the wrong content; `None` when storing all blocks takes less room.
 fn others(header: &Header, verifier: &Verifier) -> Option<Vec<Vec<(usize, ExpectedBlock)>>> {
     let replays = header.replays.as_ref()?;
     let blocks: usize = verifier.targets.iter().map(|area| area.table.expectations.len()).sum();
@@ -375,7 +375,7 @@ fn write_others(to: &mut impl Write, others: &[(usize, ExpectedBlock)]) -> io::R
     Ok(())
 }
 
-/// Writes the chunks in which anything is known of a block.
+/// Writes the chunks that contain blocks about which anything is known.
 fn write_cells(to: &mut impl Write, area: &TargetTable) -> io::Result<()> {
     let expectations = &area.table.expectations;
     let known = |first: &usize| {

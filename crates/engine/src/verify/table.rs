@@ -1,7 +1,7 @@
 //! The table of one target: what every block must hold, shared by all workers.
 //!
-//! A write changes the entries of its blocks before it is submitted and after it has ended, by one compare-and-swap each. Only a block
-//! with two writes in flight takes a lock: the contents that it may hold are in the list of overlaps.
+//! A write changes the entries of its blocks before it is submitted and again after it has ended, by one compare-and-swap each. Only a block with two
+//! writes in flight takes a lock: the contents that it may hold are in the list of overlaps.
 
 use content::ContentId;
 
@@ -16,24 +16,24 @@ use crate::error::EngineError;
 /// Tells whether a content that was found is one that the block may hold; better answers are larger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Fit {
-    /// No.
+    /// The block must not hold it.
     Wrong,
-    /// Unknown: the block changed too often while it was read.
+    /// Not known, since the block changed too often while it was read.
     Unsure,
-    /// Anything is right: what the block holds is not known.
+    /// Any content is accepted, since the expected one is not known.
     Unchecked,
-    /// Zeros, where nobody has written and a new file has them: true, and says nothing of any write.
+    /// Zeros in a part of a new file that was never written: correct, but no evidence about any write.
     Untouched,
-    /// Yes.
+    /// The block may hold it.
     Right,
 }
 
 /// Promises of a target about blocks without data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Promises {
-    /// Discarded blocks read as zeros.
+    /// Tells whether discarded blocks read as zeros.
     pub discard_zeroes: bool,
-    /// Blocks that were never written read as zeros: the file was made for this.
+    /// Tells whether blocks that were never written read as zeros, because the file was created for this load.
     pub fresh: bool,
 }
 
@@ -54,7 +54,7 @@ impl Table {
         })
     }
 
-    /// A table for loads that do not read what they write: without the counters that such reads need.
+    /// A table for loads that do not read what they write, without the counters that such reads need.
     pub(crate) fn still(
         width: Width,
         blocks: u64,
@@ -76,7 +76,7 @@ impl Table {
         }
     }
 
-    /// Returns the table as the next load needs it, of a target that has so many blocks by now; see [`Expectations::go_on`].
+    /// Returns the table for the next load, on a target that now has `blocks` blocks; see [`Expectations::go_on`].
     pub(crate) fn go_on(self, blocks: u64, need: Need, loads: usize) -> Result<Self, EngineError> {
         let list = if need == Need::Anything { Overlaps::ready() } else { Overlaps::few() };
         for (block, tags) in
@@ -106,14 +106,14 @@ impl Table {
         self.expectations.expect(block);
     }
 
-    /// Tells whether `block` must hold `found` now, overlaps left aside.
+    /// Tells whether `block` must hold `found` now, ignoring overlaps.
     #[inline]
     pub(crate) fn holds(&self, block: usize, found: Tag) -> bool {
         let now = self.expectations.load(block);
         !now.is_mapped() && self.fits(now.tag(), found) == Fit::Right
     }
 
-    /// A write of `tag` to `block` begins; gives the entry that [`Table::end`] needs.
+    /// Begins a write of `tag` to `block`; returns the entry that [`Table::end`] needs.
     #[inline]
     pub(crate) fn begin(&self, block: usize, tag: Tag) -> ExpectedBlock {
         let expected = self.expectations.load(block);
@@ -126,13 +126,13 @@ impl Table {
         self.begin_overlap(block, tag)
     }
 
-    /// The write of `tag` that began as `begun` has ended; `done` when it succeeded.
+    /// Ends the write of `tag` that [`Table::begin`] returned `begun` for; `done` tells whether it succeeded.
     #[inline]
     pub(crate) fn end(&self, block: usize, begun: ExpectedBlock, tag: Tag, done: bool) {
         let never = || self.promises.fresh && begun.before() == Some(NEVER);
         let left = match tag {
             _ if !done => UNCERTAIN,
-            // Zeros that stood there before prove no discard.
+            // Zeros that were there before do not prove that the discard worked.
             DISCARDED if never() => NEVER,
             tag => tag,
         };
@@ -220,14 +220,14 @@ impl Table {
                 }
                 None => unsure = true,
             }
-            // Checked again: a write that ended before the list was read has removed from it what the read may have found.
+            // Checked again: a write that ended before the list was read has removed from it the contents that the read may have found.
             let still = self.expectations.changes(block, before, now) == Some(0);
             unsure |= !still || self.expectations.load(block) != now;
         }
         if best == Fit::Wrong && unsure { Fit::Unsure } else { best }
     }
 
-    /// Tells whether the content before the last write may be `found`.
+    /// Tells how well `found` fits the content before the last write.
     fn fits_before(&self, expected: ExpectedBlock, found: Tag) -> Fit {
         match expected.before() {
             Some(before) if before < FIRST => self.fits(before, found),
@@ -237,7 +237,7 @@ impl Table {
         }
     }
 
-    /// Tells whether a block that must hold `expected` may hold `found`.
+    /// Tells how well `found` fits a block that must hold `expected`.
     #[inline]
     fn fits(&self, expected: Tag, found: Tag) -> Fit {
         match expected {
@@ -261,7 +261,7 @@ impl Table {
         changed || now.is_busy() || now.is_mapped() && in_flight()
     }
 
-    /// Blocks that may hold one of several contents, and these; unknown where a write never ended.
+    /// The blocks that may hold one of several contents, with the tags of these; an unknown one where a write never ended.
     pub(crate) fn overlaps(&self) -> Vec<(usize, Vec<Tag>)> {
         self.overlaps.map(|block, overlap| {
             let tags = match overlap.rests() {
@@ -278,7 +278,7 @@ impl Table {
         self.expectations.store(block, ExpectedBlock::resting(UNCERTAIN));
     }
 
-    /// Restores a block of a state file that may hold any of `tags`.
+    /// Restores a block from a state file that may hold any of `tags`.
     pub(crate) fn restore_overlap(&self, block: usize, tags: &[Tag]) {
         self.expectations.store(block, ExpectedBlock(0).mapped());
         self.overlaps.shard(block).insert(block, Overlap::resting(tags));
@@ -409,7 +409,7 @@ mod tests {
             assert_eq!((fit(ZERO), fit(77)), (zeros, other), "never written");
             let begun = table.begin(0, DISCARDED);
             table.end(0, begun, DISCARDED, true);
-            // Of a new file nobody can tell a discard from none.
+            // In a new file a discard cannot be told from none.
             let zeros = if promised { Fit::Untouched } else { Fit::Right };
             assert_eq!((fit(ZERO), fit(77)), (zeros, other), "discarded");
             for tag in [55, DISCARDED] {

@@ -1,6 +1,6 @@
 //! The verifier of a load: what its workers share (tables, known contents, wrong blocks and counts).
 //!
-//! Workers come here only when a block is not right: it is diagnosed, named, and kept. Their counts are added when they end.
+//! Workers call it only when a block is not right: the block is diagnosed, classified and kept. The counts of a worker are added when it ends.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -20,12 +20,12 @@ use crate::error::EngineError;
 
 /// Wrong blocks that are kept in full; all are counted.
 const KEPT: usize = 1000;
-/// Most addresses that are searched for where a misplaced block belongs.
+/// Most addresses that are found in a search for the place where a misplaced block belongs.
 const HOMES: usize = 64;
-/// A tag of no content and no state.
+/// A tag that belongs to no content and no state.
 const NOBODY: Tag = 4;
 
-/// One target: its blocks from the start on.
+/// The table of one target, from its first block on.
 pub(crate) struct TargetTable {
     pub(crate) table: Table,
 }
@@ -35,16 +35,16 @@ pub struct Verifier {
     pub(crate) targets: Vec<TargetTable>,
     pub(crate) known_contents: KnownContents,
     unit: usize,
-    /// Each with the tag that its address had.
+    /// The wrong blocks, each with the tag that its address had.
     wrong: Mutex<Vec<(WrongBlock, Tag)>>,
     /// Counts of workers that have ended.
     counted: Mutex<VerifyFigures>,
-    /// I/Os begun by workers that have ended: for each target, for each job.
+    /// Number of I/Os begun by workers that have ended: for each target, for each job.
     made: Mutex<Vec<Vec<u64>>>,
 }
 
 impl Verifier {
-    /// For targets of these sizes in bytes, in blocks of `unit` bytes. A rest at the end of a target is not verified.
+    /// A verifier for targets of these sizes in bytes, in blocks of `unit` bytes. A partial block at the end of a target is not verified.
     pub fn new(
         targets: &[(u64, Promises)],
         unit: usize,
@@ -56,8 +56,7 @@ impl Verifier {
         })
     }
 
-    /// A verifier for loads that do not read what they write: without the memory that such reads need, which takes most of the time
-    /// to set up.
+    /// A verifier for loads that do not read what they write: without the memory that such reads need, since setting that up takes most of the time.
     pub fn still(
         targets: &[(u64, Promises)],
         unit: usize,
@@ -95,7 +94,7 @@ impl Verifier {
         Self::of(targets.into_iter().map(area).collect(), unit, known_contents)
     }
 
-    /// Creates a verifier over tables that are there.
+    /// Creates a verifier from existing tables.
     pub(crate) fn of(
         targets: Vec<TargetTable>,
         unit: usize,
@@ -128,7 +127,7 @@ impl Verifier {
         self.unit
     }
 
-    /// First block that a range touches, and how many.
+    /// First block that a range touches, and the number of blocks.
     #[inline]
     pub(crate) fn blocks(&self, target: usize, offset: u64, length: u64) -> (usize, usize) {
         let unit = self.unit as u64;
@@ -138,7 +137,7 @@ impl Verifier {
         (first, end - first)
     }
 
-    /// The block that `length` bytes from `offset` on are, if they are one.
+    /// The block that `length` bytes from `offset` on make up, if they are exactly one.
     #[inline]
     pub(crate) fn whole(&self, target: usize, offset: u64, length: usize) -> Option<usize> {
         let (block, within) = divided(offset, self.unit as u64);
@@ -147,7 +146,7 @@ impl Verifier {
         (aligned && block < self.targets[target].table.expectations.len()).then_some(block)
     }
 
-    /// Returns where `block` starts, bytes.
+    /// Returns the offset of `block`, bytes.
     #[inline]
     pub(crate) fn offset(&self, _target: usize, block: usize) -> u64 {
         block as u64 * self.unit as u64
@@ -171,7 +170,7 @@ impl Verifier {
         all
     }
 
-    /// Returns what the workers found that have ended.
+    /// Returns the figures of the workers that have ended.
     pub(crate) fn total(&self) -> VerifyFigures {
         let counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
         let table = self.targets.iter().map(|area| area.table.expectations.bytes() as u64).sum();
@@ -189,12 +188,12 @@ impl Verifier {
         }
     }
 
-    /// I/Os that were begun since this was last asked: for each target, for each job.
+    /// Number of I/Os begun since the last call: for each target, for each job.
     pub(crate) fn take_made(&self) -> Vec<Vec<u64>> {
         std::mem::take(&mut *self.made.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Makes the kinds of the kept blocks exact, from all that was written.
+    /// Determines the exact kinds of the kept blocks from all that was written.
     pub(crate) fn refine(&self, past: &[PastLoad]) {
         let mut wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(area) = self.targets.first().filter(|_| !wrong.is_empty()) else { return };
@@ -208,8 +207,8 @@ impl Verifier {
         }
     }
 
-    /// Diagnoses a block that the first check did not find right: it may be right all the same; otherwise its kind of error is found and
-    /// the block is kept.
+    /// Diagnoses a block that the first check did not find right. It may be right all the same; otherwise its kind of error is determined and the
+    /// block is kept.
     #[cold]
     pub(crate) fn explain(
         &self,
@@ -283,7 +282,7 @@ impl Verifier {
         Err(kind)
     }
 
-    /// A whole block of `id` that must not stand there.
+    /// Classifies a block that holds, as a whole, a content `id` that must not be there.
     fn name_whole(&self, wrong: &mut WrongBlock, id: ContentId, block: usize, search: bool) {
         wrong.found = name(id);
         wrong.sectors = (0..self.unit.div_ceil(SECTOR) as u32).collect();
@@ -300,7 +299,7 @@ impl Verifier {
         } else if computed == Some(true) {
             WrongKind::Stale
         } else if computed.is_some() && id != ContentId::ZERO {
-            // Where it belongs is found after the load, from a replay of all writes.
+            // Where it belongs is determined after the load, from a replay of all writes.
             WrongKind::Misplaced
         } else if was && expected.tag() != NEVER {
             WrongKind::Stale
@@ -326,7 +325,7 @@ impl Verifier {
         }
     }
 
-    /// Whole sectors of several contents.
+    /// Classifies a block of whole sectors of several contents.
     fn name_mixed(
         &self,
         wrong: &mut WrongBlock,
@@ -343,7 +342,7 @@ impl Verifier {
     }
 }
 
-/// An id as people see it; none for zeros.
+/// The text form of an id; `None` for zeros.
 fn name(id: ContentId) -> Option<String> {
     (id != ContentId::ZERO).then(|| format!("{:016x}", id.0))
 }

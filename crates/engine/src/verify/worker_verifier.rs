@@ -1,7 +1,7 @@
-//! One worker's part in verification: it tells the table what the worker writes and checks what the worker reads.
+//! One worker's part in verification: it records the worker's writes in the table and checks its reads.
 //!
-//! The worker calls it before each submission and after each completion. Writes go to the shared [`Table`](super::table::Table); reads
-//! are compared with it, first by the [`FastCheck`], and what is not plainly right is explained by the [`Verifier`].
+//! The worker calls it before each submission and after each completion. Writes go to the shared [`Table`](super::table::Table); reads are compared
+//! with it, first by the [`FastCheck`], and blocks that are not plainly right go to the [`Verifier`] for an explanation.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ struct Slot {
     length: u64,
     /// Its first block in the table.
     first: usize,
-    /// Blocks of the table that it touches.
+    /// Number of blocks of the table that it touches.
     blocks: usize,
 }
 
@@ -42,9 +42,9 @@ pub struct WorkerVerifier {
     fast_check: Option<FastCheck>,
     verifier: Arc<Verifier>,
     slots: Vec<Slot>,
-    /// For each slot: snapshots of the blocks when their read began.
+    /// For each slot, snapshots of the blocks taken when their read began.
     seen: Vec<Snapshot>,
-    /// For each slot: the table's entries of the blocks that it writes, and the tags of their new contents.
+    /// For each slot, the table's entries of the blocks that it writes, and the tags of their new contents.
     in_flight: Vec<(ExpectedBlock, Tag)>,
     /// Most blocks that one I/O touches.
     most: usize,
@@ -54,14 +54,14 @@ pub struct WorkerVerifier {
     quiet: bool,
     /// Number of the job.
     job: usize,
-    /// I/Os begun on each target, without those of `fast_check`.
+    /// Number of I/Os begun on each target, without those of `fast_check`.
     made: Vec<u64>,
     /// Figures of the blocks that were checked, without those counted in `fast_check`.
     figures: VerifyFigures,
 }
 
 impl WorkerVerifier {
-    /// For `depth` I/Os of up to `length` bytes.
+    /// A verifier for `depth` I/Os of up to `length` bytes.
     pub fn new(verifier: Arc<Verifier>, depth: usize, length: usize) -> Self {
         let most = length / verifier.unit() + 2;
         Self {
@@ -87,7 +87,7 @@ impl WorkerVerifier {
         this
     }
 
-    /// Records writes without checking reads.
+    /// Makes it record writes without checking reads.
     #[must_use]
     pub(crate) fn record_only(self) -> Self {
         let mut this = self;
@@ -95,8 +95,8 @@ impl WorkerVerifier {
         this
     }
 
-    /// For a load that changes nothing: the table is read after the I/O and only prefetched before it, as its entries are seldom in
-    /// a cache.
+    /// Prepares it for a load that changes nothing: the table is read after the I/O and only prefetched before it, since its entries are rarely in a
+    /// cache.
     #[must_use]
     pub fn read_only(self) -> Self {
         let mut this = self;
@@ -131,7 +131,7 @@ impl WorkerVerifier {
         slot_is
     }
 
-    /// A read is about to be submitted.
+    /// Notes that a read is about to be submitted.
     #[inline]
     pub fn read(&mut self, slot: usize, target: usize, offset: u64, length: u64) {
         let began = |fast_check: &mut FastCheck| fast_check.begins(slot, offset, length);
@@ -158,7 +158,7 @@ impl WorkerVerifier {
         }
     }
 
-    /// A write is about to be submitted; [`WorkerVerifier::writes`] follows for each of its contents.
+    /// Notes that a write is about to be submitted; [`WorkerVerifier::writes`] follows for each of its contents.
     #[inline]
     pub fn write(&mut self, slot: usize, target: usize, offset: u64, length: u64) {
         self.made[target] += 1;
@@ -166,7 +166,7 @@ impl WorkerVerifier {
         self.in_flight[slot * self.most..][..blocks].fill((ExpectedBlock(0), UNCERTAIN));
     }
 
-    /// The write holds `length` bytes of content `id`, `at` bytes from its start.
+    /// Notes that the write holds `length` bytes of content `id`, `at` bytes from its start.
     #[inline]
     pub fn writes(&mut self, slot: usize, at: u64, length: usize, id: ContentId) {
         let Slot { target, offset, first, .. } = self.slots[slot];
@@ -176,7 +176,7 @@ impl WorkerVerifier {
         }
     }
 
-    /// The write is about to be submitted, and all its contents were given: from now on reads may find them.
+    /// Notes that all contents of the write were given and it is about to be submitted: from now on reads may find them.
     #[inline]
     pub fn begin(&mut self, slot: usize) {
         let Slot { target, first, blocks, .. } = self.slots[slot];
@@ -190,7 +190,7 @@ impl WorkerVerifier {
         }
     }
 
-    /// A range is about to be zeroed without data (`zeroes`), or discarded.
+    /// Notes that a range is about to be zeroed without data (`zeroes`), or discarded.
     pub fn clear(&mut self, slot: usize, target: usize, offset: u64, length: u64, zeroes: bool) {
         self.write(slot, target, offset, length);
         let Slot { first, blocks, .. } = self.slots[slot];
@@ -203,7 +203,7 @@ impl WorkerVerifier {
         self.begin(slot);
     }
 
-    /// The I/O of `slot` has ended; `done` when all bytes were moved without error. `buffer` holds what was read.
+    /// Notes that the I/O of `slot` has ended; `done` tells whether all bytes were moved without error. `buffer` holds the data that were read.
     #[inline]
     pub fn ended(&mut self, slot: usize, done: bool, buffer: &[u8], now_ns: u64) {
         if let Some(fast_check) = &mut self.fast_check
@@ -217,7 +217,7 @@ impl WorkerVerifier {
         self.any_ended(slot, done, buffer, now_ns);
     }
 
-    /// Checks a block again that the fast check did not find right.
+    /// Checks again a block that the fast check did not find right.
     #[cold]
     fn check_pending(&mut self, slot: usize, pending: PendingRead, buffer: &[u8], now_ns: u64) {
         let (first, length) = (pending.block(), self.verifier.unit() as u64);
@@ -284,7 +284,7 @@ impl WorkerVerifier {
         let computed =
             table.expectations.as_computed().and_then(|computed| computed.held(block).ok());
         let fit = match computed {
-            // The expected content is known exactly: compared byte by byte, without tags.
+            // The expected content is known exactly and compared byte by byte, without tags.
             Some((id, contents)) if contents.holds(id, bytes) => Fit::Right,
             Some(_) => Fit::Wrong,
             None => {
@@ -314,7 +314,7 @@ impl WorkerVerifier {
 }
 
 impl Drop for WorkerVerifier {
-    /// I/Os that never ended leave their blocks unknown.
+    /// Marks the blocks of I/Os that never ended as unknown.
     fn drop(&mut self) {
         for slot in 0..self.slots.len() {
             self.ended(slot, false, &[], 0);

@@ -1,7 +1,7 @@
-//! Write-ahead of verification: before its first write a load records in the state file that it has begun.
+//! Write-ahead record of verification: before its first write a load notes in the state file that it has begun.
 //!
-//! The record says which ranges it writes. A load that ends replaces the file; of one that is killed the record stays, and who
-//! reads it next takes the blocks of these ranges as unknown.
+//! The record says which ranges it writes. A load that ends replaces the file; if a load is killed, its record stays, and the next reader treats the
+//! blocks of these ranges as unknown.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -13,8 +13,7 @@ use super::header::Header;
 use super::state::unwritable;
 use crate::error::EngineError;
 
-/// Records in the state file at `path` that a load begins to write `ranges`; the record stays when the load is killed. The rest of the file
-/// is kept.
+/// Records in the state file at `path` that a load is about to write `ranges`; the record stays if the load is killed. The rest of the file is kept.
 pub(crate) fn record_begin(
     path: &Path,
     header: &Header,
@@ -28,7 +27,7 @@ pub(crate) fn record_begin(
     };
     let parts = old.as_deref().map(split).transpose().map_err(failed)?;
     let (mut header, body) = match parts {
-        // Where another target was taken all the same, it is of that one from now on.
+        // If the state of another target was accepted, it belongs to this load's target from now on.
         Some((old, body)) => {
             (Header { identities: header.identities.clone(), ..old }, body.to_vec())
         }
@@ -53,7 +52,7 @@ pub(crate) fn record_begin(
     .map_err(failed)
 }
 
-/// Notes in the state file at `path` that all that was written to its targets is in stable storage by now.
+/// Notes in the state file at `path` that everything written to its targets is now in stable storage.
 ///
 /// # Errors
 /// When the file cannot be read or written.
@@ -61,7 +60,8 @@ pub fn note_flushed(path: &Path) -> io::Result<()> {
     change(path, |header| header.unflushed.clear())
 }
 
-/// Notes in the state file at `path` that what was not in stable storage may be lost: what the places hold that loads wrote since is unknown.
+/// Notes in the state file at `path` that data which were not in stable storage may be lost: the ranges that loads have written since the last flush
+/// become unknown.
 ///
 /// # Errors
 /// When the file cannot be read or written.
@@ -87,7 +87,7 @@ fn change(path: &Path, change: impl FnOnce(&mut Header)) -> io::Result<()> {
     })
 }
 
-/// The header of a state file that was read before, and what stands between it and the checksum.
+/// Splits the bytes of a state file into its header and the body between header and checksum.
 fn split(bytes: &[u8]) -> io::Result<(Header, &[u8])> {
     let short = || damaged("it ends early");
     let (head, rest) = bytes.split_at_checked(MAGIC.len() + 4).ok_or_else(short)?;

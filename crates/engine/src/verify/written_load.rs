@@ -5,10 +5,10 @@ use workload::{LoadSpec, OpName, Pattern, Share, Stream, divided};
 
 use super::replay::{Replay, TargetLoad};
 
-/// Loads kept although a later one overwrote everything they wrote.
+/// Number of loads that are kept although a later one overwrote everything they wrote.
 pub(super) const KEPT: usize = 4;
 
-/// Most jobs: each address is looked up in all of them.
+/// Most jobs of a load whose writes are inverted: each address is looked up in all of them.
 const JOBS: u32 = 16;
 
 /// The writes of one load on one target.
@@ -17,9 +17,9 @@ pub(crate) struct WrittenLoad {
     jobs: Vec<JobWrites>,
     start: u64,
     end: u64,
-    /// Passes that any job began.
+    /// Number of passes that any job began.
     passes: u32,
-    /// Bytes of a block, and blocks of an I/O.
+    /// Bytes per block, and (in the next field) blocks per I/O.
     unit: u64,
     blocks: u64,
 }
@@ -27,7 +27,7 @@ pub(crate) struct WrittenLoad {
 struct JobWrites {
     stream: Stream,
     source: Source,
-    /// I/Os of a pass, and I/Os that were begun.
+    /// I/Os per pass, and (in the next field) I/Os that were begun.
     share: u64,
     made: u64,
 }
@@ -51,7 +51,7 @@ pub(crate) fn follows(spec: &LoadSpec, unit: usize) -> bool {
         && (spec.jobs == 1 || matches!(spec.share, Share::Split | Share::Parts))
 }
 
-/// Tells whether every job of `target_load` made at least one pass of a range that it leaves no hole in.
+/// Tells whether every job of `target_load` made at least one whole pass, over a range without gaps.
 fn covers(target_load: &TargetLoad, unit: usize) -> bool {
     let spec = &target_load.spec;
     let streams = Stream::for_jobs(spec, &target_load.range, target_load.seed);
@@ -70,7 +70,7 @@ pub(crate) fn covers_all(target_load: &TargetLoad, size: u64, unit: u64) -> bool
 }
 
 impl WrittenLoad {
-    /// Returns what `target_load`, number `target` of `replay`, wrote; `None` when that cannot be inverted.
+    /// Returns the writes of `target_load`, which is number `target` of `replay`; `None` if they cannot be inverted.
     pub(crate) fn of(replay: &Replay, target: usize, target_load: &TargetLoad) -> Option<Self> {
         let spec = &target_load.spec;
         let unit = spec.content.unit();
@@ -95,7 +95,7 @@ impl WrittenLoad {
         Some(Self { jobs, start, end, passes, unit: unit as u64, blocks, contents })
     }
 
-    /// All it wrote, where that is one sequential pass of one job with consecutive ids.
+    /// Its writes as a run of ids, if they are one sequential pass of one job with consecutive ids.
     pub(crate) fn id_run(&self) -> Option<IdRun> {
         let ([job], 1) = (&self.jobs[..], self.passes) else { return None };
         let ((start, size), first) = job.stream.contiguous_run().zip(job.source.row())?;
@@ -103,7 +103,7 @@ impl WrittenLoad {
         Some(IdRun { start, end, unit: self.unit, first })
     }
 
-    /// Tells whether a load writes no block twice: then its I/Os may end in any order.
+    /// Tells whether a load writes no block twice, so that its I/Os may end in any order.
     pub(crate) fn is_one_pass(target_load: &TargetLoad) -> bool {
         let streams = Stream::for_jobs(&target_load.spec, &target_load.range, target_load.seed);
         let once = |stream: &Stream| {
@@ -112,7 +112,7 @@ impl WrittenLoad {
         streams.iter().all(once)
     }
 
-    /// The contents that the block at `offset` got, the last first.
+    /// The contents that the block at `offset` got, the last one first.
     #[inline]
     pub(crate) fn ids(&self, offset: u64) -> impl Iterator<Item = ContentId> + '_ {
         let inside = (self.start..self.end).contains(&offset);

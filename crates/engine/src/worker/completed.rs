@@ -1,4 +1,4 @@
-//! The second half of a turn: what has completed is recorded, or goes on where it stopped.
+//! The second half of a turn: I/Os that have completed are recorded, and those that moved too little are continued.
 
 use std::time::Duration;
 
@@ -7,11 +7,11 @@ use crate::backend::{Backend, Reaped};
 use crate::job_handle::JobHandle;
 use crate::record::{Completion, SHORT};
 
-/// Number of times that one I/O which the kernel turns away (EAGAIN, EINTR) is asked again.
+/// Number of times that one I/O which the kernel turns away (EAGAIN, EINTR) is submitted again.
 const RETRIES: u32 = 1_000;
 
 impl<B: Backend, J: JobHandle> Worker<B, J> {
-    /// Takes every completion that is there, all with the stamp `now_ns`; tells whether there was any.
+    /// Takes all available completions, with the same stamp `now_ns`; tells whether there was any.
     pub(super) fn take(&mut self, now_ns: u64) -> bool {
         let before = self.backend.in_flight();
         self.backend.reap(&mut self.reaped);
@@ -29,7 +29,7 @@ impl<B: Backend, J: JobHandle> Worker<B, J> {
             *last = now_ns;
         }
         if self.ended == before {
-            // Everything was turned away: the kernel is short of something, which asking at once does not mend.
+            // The kernel turned everything away: it is short of some resource, and an immediate retry would not help.
             std::thread::sleep(Duration::from_millis(1));
         }
         true
@@ -53,13 +53,13 @@ impl<B: Backend, J: JobHandle> Worker<B, J> {
         self.free.push(slot as u32);
     }
 
-    /// Submits what is left of an I/O that was not done in full; its error when it is not to be asked again.
+    /// Submits the rest of an I/O that did not move everything; returns its error if it is not to be submitted again.
     #[cold]
     fn go_on(&mut self, slot: usize, result: i32) -> Option<i32> {
         let Slot { mut transfer, attempts, .. } = self.slots[slot];
         let moved = u32::try_from(result).unwrap_or(0);
         let alignment = self.setting.alignments[usize::from(transfer.target)];
-        // Direct I/O cannot start where a sector has been moved in part: that one is moved again, whole.
+        // Direct I/O cannot start in the middle of a sector: a sector that was moved only in part is moved again as a whole.
         let moved = moved - (u64::from(moved) % alignment) as u32;
         if moved > 0 && moved < transfer.left() {
             self.outcome.short += 1;

@@ -1,4 +1,4 @@
-//! The first half of a turn: free slots get the next I/Os, and what was pushed its stamps.
+//! The first half of a turn: free slots get the next I/Os, and I/Os that were pushed get their stamps.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::job::{self, NextIo};
 use crate::job_handle::JobHandle;
 
 impl<B: Backend, J: JobHandle> Worker<B, J> {
-    /// Completions that have to come before a batch can be submitted.
+    /// Number of completions to wait for before a batch can be submitted.
     pub(super) fn wanted(&self) -> usize {
         let missing = self.setting.batch.saturating_sub(self.free.len());
         missing.clamp(1, self.backend.in_flight().max(1))
@@ -72,7 +72,7 @@ impl<B: Backend, J: JobHandle> Worker<B, J> {
         })
     }
 
-    /// Gives every I/O that was filled since the last turn its stamp: one clock read, just before they are submitted.
+    /// Stamps every I/O that was filled since the last turn: one clock reading, just before they are submitted.
     #[inline]
     pub(super) fn stamp(&mut self) {
         let now_ns = self.setting.stamps.now_ns();
@@ -92,7 +92,7 @@ impl<B: Backend, J: JobHandle> Worker<B, J> {
         }
     }
 
-    /// Submits without waiting, and gives what was submitted a stamp after the call.
+    /// Submits without waiting, and stamps the submitted I/Os after the call.
     #[inline(always)]
     pub(super) fn submit(&mut self) -> Result<(), EngineError> {
         self.backend.turn(Wait { completions: 0, patience: Duration::ZERO })?;

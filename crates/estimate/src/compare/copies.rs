@@ -1,7 +1,7 @@
-//! Records that come again: what a file system saves that dedupes whole records, by reflinks or in a table, and how large the table is.
+//! Repeated records: the saving of a file system that dedupes whole records, by reflinks or in a table, and the size of that table.
 //!
-//! Records are known by a name made of the names of their blocks. All blocks are counted; what is found are the records that differ. Of many
-//! of these a sample by name is followed, which knows no heavy ones: each counts once, however often it comes.
+//! Records are known by a name made of the names of their blocks. All blocks are counted; the distinct records are counted by name, or
+//! estimated from a sample of the names where there are many. Frequent records do no harm to the sample: each counts once.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Half the width of an interval of 95 %, in standard errors.
 const SURE: f64 = 1.96;
 
-/// Records that differ and are followed at most: as many as fill a table of 36 MiB, and 224 GiB of whole records.
+/// Most distinct records that are followed: they fill a table of 36 MiB, and are 224 GiB of whole records.
 const MOST: usize = 7 << 18;
 /// Memory for an entry of ZFS' dedup table, bytes: one for each record that differs, however often it comes. (Oracle, "How to Determine
 /// Memory Requirements for ZFS Deduplication", 2014: about 320 bytes in core. OpenZFS shows 140 to 165 in `zpool status -D`, before what the
@@ -24,7 +24,7 @@ pub struct RecordDedupe {
     pub saving_percent: Option<f64>,
     /// Half the width of its 95 % interval, points; 0 where all records were followed.
     pub error_points: Option<f64>,
-    /// Records that differ.
+    /// Distinct records.
     pub distinct_records: u64,
     /// Memory that the table of ZFS takes for them, bytes.
     pub table_bytes: u64,
@@ -33,15 +33,15 @@ pub struct RecordDedupe {
 /// A record: its name, and its blocks.
 pub type Named = (u64, u8);
 
-/// Which records differ.
+/// The distinct records.
 #[derive(Debug, Clone)]
 pub struct Copies {
     /// Blocks of all records.
     blocks: u64,
-    /// Records that are followed at most, and that one name in 2^this is.
+    /// Most records that are followed; one name in 2^`shift` is.
     most: usize,
     shift: u32,
-    /// Blocks of a record, by its name.
+    /// Blocks of each record that is followed, by its name.
     seen: HashMap<u64, u8>,
 }
 
@@ -61,10 +61,10 @@ pub fn named(record: u64, block: u64) -> u64 {
 }
 
 impl Copies {
-    /// Counts a record of so many blocks.
+    /// Counts a record.
     pub fn note(&mut self, (name, blocks): Named) {
         self.blocks += u64::from(blocks);
-        // A tail is no whole record, whatever its blocks are.
+        // A shorter record at the end never equals a whole one, whatever its blocks are.
         let name = named(name, u64::from(blocks));
         if !passes(name, self.shift) || self.seen.contains_key(&name) {
             return;
@@ -79,14 +79,14 @@ impl Copies {
         }
     }
 
-    /// Returns what they say.
+    /// Returns the saving by storing each distinct record once.
     pub fn dedupe(&self) -> RecordDedupe {
         let each = (1u64 << self.shift) as f64;
         let sum = |power| self.seen.values().map(|&blocks| u64::from(blocks).pow(power)).sum();
         let (stored, squares): (u64, u64) = (sum(1), sum(2));
         let all = self.blocks.max(1) as f64;
         let share = (1.0 - each * stored as f64 / all).clamp(0.0, 1.0);
-        // Each record that differs is in the sample or not, by chance alone (Cochran, Sampling Techniques, 5A.2).
+        // Each distinct record is in the sample or not, by chance alone (Cochran, Sampling Techniques, 5A.2).
         let error = SURE * (each * (each - 1.0) * squares as f64).sqrt() / all;
         let distinct_records = (self.seen.len() as f64 * each) as u64;
         let known = self.blocks > 0;
@@ -99,7 +99,7 @@ impl Copies {
     }
 }
 
-/// Tells whether a sample has this name.
+/// Tells whether a name is in the sample.
 fn passes(name: u64, shift: u32) -> bool {
     name >> 8 & ((1 << shift) - 1) == 0
 }

@@ -1,9 +1,9 @@
-//! Which records are compressed: as many as the comparison needs to be within a point, and no more.
+//! Chooses the records to compress: as many as the comparison needs to be within a point, and no more.
 //!
-//! What a worker meets is cut into strata, and in each one block is drawn: the record that it is in is compressed. So every block, whatever the
-//! order of the data, is as likely to be drawn as its neighbours, and each drawn one stands for its stratum. Strata are as long as the scatter
-//! seen so far allows, and in proportion to the data before them: what is drawn grows by the logarithm of the data. Where
-//! they would be no longer than records, all are compressed.
+//! The data that a worker meets is cut into strata, and in each one block is drawn: the record that it is in is compressed. So every block,
+//! whatever the order of the data, is as likely to be drawn as its neighbours, and each drawn one stands for its stratum. Strata are as long as
+//! the scatter seen so far allows, and in proportion to the data before them, so the number of draws grows with the logarithm of the data.
+//! Where strata would be no longer than records, all records are compressed.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -11,7 +11,7 @@ use units::Seed;
 
 use super::records::{RECORD_BLOCKS, Record, SMALL, SURE, UNSEEN};
 
-/// Half the width of the interval that is aimed at, as a fraction: what is drawn may scatter more than what came before.
+/// Half the width of the interval that is aimed at, as a fraction: below a point, since records to come may scatter more than those before.
 const AIM: f64 = 0.0085;
 /// The scatter that is supposed before anything is seen, and how many pairs of records it counts for.
 const SUPPOSED: f64 = 0.2;
@@ -26,7 +26,7 @@ pub struct Scatter(Mutex<Seen>);
 #[derive(Debug, Default, Clone, Copy)]
 struct Seen {
     pairs: f64,
-    /// For both compressors, half the squares of what a record is off the one before it.
+    /// For both compressors, the sum of half the squared differences between a record's deviation and that of the one before.
     squares: [f64; 2],
 }
 
@@ -47,10 +47,10 @@ impl Scatter {
         }
     }
 
-    /// The blocks of a stratum that begins after so many blocks.
+    /// Returns the length in blocks of a stratum that begins after `at` blocks.
     ///
-    /// Strata of at/K blocks, but of SMALL/K at the beginning, give a variance of s²/2K (1 + SMALL²/at²), and one record that nobody met
-    /// adds (UNSEEN/K)². K is the least that keeps their sum within the aim.
+    /// Strata of at/K blocks (SMALL/K at the beginning) give a variance of s²/2K (1 + SMALL²/at²), and one record unlike all seen so far
+    /// adds (UNSEEN/K)². K is the least number that keeps their sum within the aim.
     fn stratum(&self, at: u64) -> u64 {
         let seen = *self.seen();
         let worst = seen.squares[0].max(seen.squares[1]) + SUPPOSED_PAIRS * SUPPOSED.powi(2);
@@ -68,7 +68,7 @@ impl Scatter {
 pub enum Drawn {
     /// It is compressed, and stands for itself.
     Whole,
-    /// It is compressed, and stands for so many blocks.
+    /// It is compressed, and stands for this number of blocks.
     For(u64),
     /// Others stand for it.
     Passed,
@@ -78,7 +78,7 @@ pub enum Drawn {
 #[derive(Debug, Default)]
 pub struct Draw {
     seed: u64,
-    /// Blocks of the open stratum, those of it that are still to come, and how many of these come before the drawn one and with it; 0 when it came.
+    /// Blocks of the open stratum; `left` of them are still to come, and the drawn one is number `until` among those, 0 when it has passed.
     length: u64,
     left: u64,
     until: u64,
@@ -92,7 +92,7 @@ impl Draw {
         Self { seed: seed.0, ..Self::default() }
     }
 
-    /// Returns what becomes of a record.
+    /// Decides about a record.
     pub fn take(&mut self, record: Record, scatter: &Scatter) -> Drawn {
         let (mut blocks, mut stands) = (record.blocks, 0);
         while blocks > 0 {

@@ -1,7 +1,7 @@
-//! Records that are drawn, and what they say of all.
+//! Records that are drawn, and the estimate for all records from them.
 //!
-//! Each of them stands for its stratum. What is brought to all is not
-//! its size but how far that is off what is foretold of every record: the difference estimator (Cochran, Sampling Techniques, 7.2 and 5A.12).
+//! Each of them stands for its stratum. Not its size is extrapolated, but the difference from its predicted size, which is known for
+//! every record: the difference estimator (Cochran, Sampling Techniques, 7.2 and 5A.12).
 
 use reduce::BLOCK;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ pub const RECORD_BLOCKS: u64 = (RECORD / BLOCK) as u64;
 pub const SMALL: u64 = 1 << 14;
 /// Half the width of an interval of 95 %, in standard errors.
 pub const SURE: f64 = 1.96;
-/// Share of a record by which one that nobody met may be off what is foretold.
+/// Share of a record by which a record unlike all that were seen may differ from its prediction.
 pub const UNSEEN: f64 = 0.25;
 
 /// The saving by compressed records, without deduplication.
@@ -49,14 +49,14 @@ pub struct Other {
 pub struct Record {
     /// Blocks before it.
     pub place: u64,
-    /// Its own.
+    /// Blocks in it.
     pub blocks: u64,
-    /// Those that it takes by the sizes of its blocks.
+    /// Blocks that it is predicted to take, by the sizes of its blocks.
     pub foretold: u64,
 }
 
 impl Record {
-    /// Returns how far it is off what is foretold when so many blocks were made of it, for each of its blocks.
+    /// Returns how far the compressed sizes in `made`, in blocks, differ from its prediction, for each of its blocks.
     pub fn off(self, made: [u64; 2]) -> [f64; 2] {
         made.map(|made| (made as f64 - self.foretold as f64) / self.blocks as f64)
     }
@@ -72,18 +72,18 @@ struct Point {
     blocks: u64,
     /// Blocks of the stratum.
     stratum: u64,
-    /// Difference between what two compressors make of its record and what was foretold, for each of its blocks.
+    /// Difference between the record's size with each of two compressors and its prediction, for each of its blocks.
     off: [f64; 2],
 }
 
-/// All records, as far as they were looked at.
+/// Sums over all records, and the drawn ones.
 #[derive(Debug, Clone, Default)]
 pub struct Records {
-    /// Records that were compressed because all are, their blocks, and what was made of them.
+    /// Records that stand for themselves alone, because all around are compressed; their blocks, and (`made`) the compressed ones.
     count: u64,
     blocks: u64,
     made: [u64; 2],
-    /// Blocks of all other records, and what is foretold of them: some of these were drawn.
+    /// Blocks of all other records, and (`foretold`) the blocks that they are predicted to take; some of these records were drawn.
     rest: u64,
     foretold: u64,
     /// In the order of each worker.
@@ -93,20 +93,20 @@ pub struct Records {
 }
 
 impl Records {
-    /// Counts one that was compressed because all are.
+    /// Counts a compressed record that stands for itself alone.
     pub fn whole(&mut self, record: Record, made: [u64; 2]) {
         self.count += 1;
         self.blocks += record.blocks;
         self.made = [self.made[0] + made[0], self.made[1] + made[1]];
     }
 
-    /// Counts one of those that others stand for.
+    /// Counts a record for which a drawn one stands.
     pub fn rest(&mut self, record: Record) {
         self.rest += record.blocks;
         self.foretold += record.foretold;
     }
 
-    /// Counts a drawn one, for a stratum of so many blocks.
+    /// Counts a drawn record, which stands for `stratum` blocks.
     pub fn point(&mut self, record: Record, stratum: u64, made: [u64; 2]) {
         let Record { place, blocks, .. } = record;
         self.points.push(Point { worker: 0, place, blocks, stratum, off: record.off(made) });
@@ -124,7 +124,7 @@ impl Records {
         self.points.extend(other.points.into_iter().map(|point| Point { worker, ..point }));
     }
 
-    /// Returns what they say.
+    /// Returns the estimate.
     pub fn comparison(self) -> Comparison {
         let [lz4, zstd] = [0, 1].map(|at| self.other(at));
         let drawn = self.points.chunk_by(|one, next| one.place == next.place).count();
@@ -146,8 +146,8 @@ impl Records {
         }
     }
 
-    /// Returns how far records are off what is foretold, for each block, and the error of that. One is drawn in each stratum of what a worker
-    /// meets, so what counts is how far a point is off the one before it of the same worker: what changes slowly along the data does not.
+    /// Returns how far records differ from their prediction, for each block, and the error of that. One record is drawn in each stratum, so the
+    /// error follows from the differences between successive points of the same worker: slow changes along the data add none.
     fn off(&self, at: usize) -> (f64, f64) {
         let weights: f64 = self.points.iter().map(|point| point.stratum as f64).sum();
         if self.rest == 0 {
@@ -160,7 +160,7 @@ impl Records {
         }
         let sum: f64 = self.points.iter().map(|point| point.stratum as f64 * point.off[at]).sum();
         let square = |stratum: u64| (stratum as f64).powi(2);
-        // What was looked at of a stratum is not off.
+        // The part of a stratum that was compressed adds no error.
         let spread = |point: &Point| {
             square(point.stratum) * (1.0 - point.blocks as f64 / point.stratum as f64).max(0.0)
         };
@@ -169,7 +169,7 @@ impl Records {
             weight * (pair[1].off[at] - pair[0].off[at]).powi(2) / 2.0
         });
         let scatter = differences.sum::<f64>() * self.points.len() as f64 / count as f64;
-        // One more may be such as none was.
+        // One more record may be unlike all that were seen.
         let largest = self.points.iter().map(|point| point.stratum).max().unwrap_or(0);
         let variance = scatter + UNSEEN.powi(2) * square(largest);
         (sum / weights, (SURE * variance.sqrt() / weights).min(1.0))

@@ -19,8 +19,8 @@ pub struct Blank {
 /// The parts of `part` that were never written, in order. `full` says whether the whole file has space, for file systems that list
 /// no extents.
 ///
-/// A page that was written and waits for the disk is not blank, whatever the file system says of its place. One that was read
-/// is: the cache holds zeros for it then, which `SEEK_DATA` takes for data.
+/// A page that was written and waits for the disk is not blank, whatever the file system says of its place. A page that was only read
+/// is blank: the cache then holds zeros for it, which `SEEK_DATA` takes for data.
 pub fn blanks(file: &File, part: Range<u64>, full: bool) -> Vec<Blank> {
     let Ok(extents) = extents(file, part.clone()) else {
         let gaps = gaps(file, part);
@@ -42,14 +42,14 @@ pub fn blanks(file: &File, part: Range<u64>, full: bool) -> Vec<Blank> {
     blanks
 }
 
-/// Bytes of `part` that space was only set aside for, where the file system says so; `part` holds no data.
+/// Returns the bytes of `part` that are preallocated; `None` where the file system lists no extents. `part` holds no data.
 pub fn preallocated(file: &File, part: Range<u64>) -> Option<u64> {
     let extents = extents(file, part).ok()?;
     let unwritten = extents.iter().filter(|extent| extent.unwritten);
     Some(unwritten.map(|extent| extent.range.end - extent.range.start).sum())
 }
 
-/// Returns what of `part` has no page that waits to be written, in order.
+/// Returns the ranges of `part` without pages that wait to be written, in order.
 pub fn clean(file: &File, part: Range<u64>) -> Vec<Range<u64>> {
     let page = rustix::param::page_size() as u64;
     let mut parts = Vec::new();
@@ -71,7 +71,7 @@ pub fn clean(file: &File, part: Range<u64>) -> Vec<Range<u64>> {
     parts
 }
 
-/// Returns what of `part` the file system takes for holes, in order.
+/// Returns the ranges of `part` that the file system takes for holes, in order.
 fn gaps(file: &File, part: Range<u64>) -> Vec<Range<u64>> {
     let mut gaps = Vec::new();
     let mut at = part.start;

@@ -17,8 +17,8 @@ use super::qcow2::Image;
 use super::tally::Tally;
 use super::uncached_file::{UncachedFile, is_memory, read_full};
 
-/// Bytes of the smallest file of which it is asked whether another program holds it: disks of guests are larger, and over a network each question
-/// takes its time.
+/// Bytes of the smallest file for which locks of other programs are looked up: disks of guests are larger, and over a network each lookup
+/// takes time.
 const LIVE: u64 = 1 << 20;
 
 /// Something that can be read at an offset.
@@ -30,9 +30,9 @@ pub enum Source {
     Device(File, PathBuf),
     /// An image: the bytes that a guest sees in it.
     Image(Image),
-    /// The bytes of something else from this one on.
+    /// The bytes of another source, from this offset on.
     From(Arc<Source>, u64),
-    /// Bytes that were read already, from this offset on.
+    /// Bytes that were read already; the first is at this offset.
     Memory(u64, Vec<u8>),
 }
 
@@ -50,8 +50,8 @@ impl Source {
         Ok(Self::Device(file, path.to_owned()))
     }
 
-    /// Bytes to ask for where `length` are wanted: a device wants whole sectors, what is beyond is not looked at. Of a file no
-    /// more is asked for, as it would cost another call to hear that there is none.
+    /// Returns the bytes to read where `length` are wanted: a device needs whole blocks, and what is beyond is ignored. Of a file no
+    /// more is read, as finding its end would cost another call.
     pub fn request_bytes(&self, length: usize) -> usize {
         match self {
             Self::Device(..) => length.next_multiple_of(BLOCK),
@@ -60,7 +60,7 @@ impl Source {
         }
     }
 
-    /// Reads into the whole buffer, as far as there are bytes; gives how many there were.
+    /// Fills the buffer as far as there are bytes; returns how many were read.
     pub fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         match self {
             Self::File(file) => file.read(buffer, offset),
@@ -76,7 +76,7 @@ impl Source {
         }
     }
 
-    /// Returns what of `part` was never written, as far as somebody knows.
+    /// Returns the ranges of `part` that were never written, as far as that is known.
     pub fn blanks(&self, part: Range<u64>) -> io::Result<Vec<Blank>> {
         match self {
             Self::File(file) => Ok(blanks(file.open()?.file(), part, file.full)),
@@ -104,7 +104,7 @@ impl Source {
     }
 }
 
-/// A directory that is held open, so that what is in it is found without the way there.
+/// A directory that is held open, so that its files are found without walking the path to it.
 pub type SharedDirectory = Arc<OpenDirectory>;
 
 /// A directory, and a count of all that are held open.
@@ -115,7 +115,7 @@ pub struct OpenDirectory {
 }
 
 impl OpenDirectory {
-    /// Holds a directory open, if no more than `most` are: whoever holds a clone of `count` is counted.
+    /// Holds a directory open, unless `most` are open already. Each one holds a clone of `count` and so is counted.
     pub fn hold(directory: OwnedFd, count: &Arc<()>, most: usize) -> Option<SharedDirectory> {
         (Arc::strong_count(count) <= most)
             .then(|| Arc::new(Self { directory, _count: Arc::clone(count) }))
@@ -135,7 +135,7 @@ pub struct Tracked {
     near: Option<SharedDirectory>,
     file: OnceLock<io::Result<UncachedFile>>,
     length: u64,
-    /// It has space for all its bytes.
+    /// Tells whether space is allocated for all its bytes.
     full: bool,
     modified: (i64, i64),
     /// The file system it is on.

@@ -1,4 +1,4 @@
-//! The file system that something is on: a tree is read as far as its own goes, and what the kernel makes as it is read never.
+//! The file system of a path: a tree is read only within its own file system, and file systems that the kernel generates are never read.
 
 use std::collections::HashMap;
 use std::fs;
@@ -37,20 +37,20 @@ const SHARING: [&str; 4] = ["bcachefs", "btrfs", "ocfs2", "xfs"];
 /// A file system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileSystem {
-    /// Tells it from all others. Not the device that stat(2) gives, of which btrfs has one for each subvolume and overlayfs one for each
-    /// layer.
+    /// The identity of the file system. It is not the device that stat(2) gives: btrfs has one of these for each subvolume, and overlayfs
+    /// one for each layer.
     pub id: u64,
     /// Its type, as mount(8) calls it; empty when it is not known.
     pub kind: String,
 }
 
 impl FileSystem {
-    /// Tells whether the kernel makes what is read there.
+    /// Tells whether the kernel generates its files as they are read.
     pub fn is_kernel(&self) -> bool {
         KERNEL.contains(&self.kind.as_str())
     }
 
-    /// Returns why what is here is left out of a tree of the file system `home`, if it is.
+    /// Returns the reason that this file system is left out of a tree of the file system `home`, if it is.
     pub fn reason_to_leave_out(&self, home: u64, others_too: bool) -> Option<String> {
         if self.is_kernel() {
             Some(format!("{} holds no stored data: the kernel makes it as it is read", self.kind))
@@ -85,7 +85,7 @@ fn look(device: u64, path: &Path) -> FileSystem {
     let mounts = fs::read("/proc/self/mountinfo").unwrap_or_default();
     let mounts = String::from_utf8_lossy(&mounts);
     let mut lines = mounts.lines().filter_map(parse);
-    // Linux before 5.8 tells no mount.
+    // Linux before 5.8 does not report the mount.
     let found = match mount {
         Some(mount) => lines.find(|line| line.0 == mount.stx_mnt_id),
         None => lines.find(|line| line.1 == device),
@@ -97,8 +97,8 @@ fn look(device: u64, path: &Path) -> FileSystem {
     )
 }
 
-/// Types by their numbers, as statfs(2) lists them: those whose files share, those that the kernel makes and that a name may lead to, and the
-/// most usual ones.
+/// Types by their numbers, as statfs(2) lists them: those whose files can share data, those that the kernel generates and that a user may
+/// name, and the most usual ones.
 const NUMBERS: [(u32, &str); 14] = [
     (0x5846_5342, "xfs"),
     (0x9123_683e, "btrfs"),
@@ -123,7 +123,7 @@ fn by_number(path: &Path) -> &'static str {
     known.map_or("", |(_, kind)| kind)
 }
 
-/// Returns the type of the file system that makes what a file on standard input holds; `None` of all other input.
+/// Returns the type of the file system if standard input is a file that the kernel generates; `None` for all other input.
 pub fn kernel_of_input() -> Option<&'static str> {
     let input = Path::new("/proc/self/fd/0");
     let kind = fs::metadata(input).is_ok_and(|found| found.is_file()).then(|| by_number(input))?;

@@ -31,7 +31,7 @@ pub const JOB: usize = 256 << 10;
 pub struct Piece {
     /// The source that they come from.
     pub source: Arc<Source>,
-    /// From where on.
+    /// Offset in the source.
     pub offset: u64,
     /// Number of bytes.
     pub length: usize,

@@ -1,5 +1,5 @@
-//! Partitions that begin off the blocks of 4 KiB: what they hold is cut in other places than a file system cuts it, so that equal blocks
-//! of it are not found.
+//! Partitions that do not begin at a multiple of 4 KiB: their contents are cut in other places than their file system cuts them, so that
+//! equal blocks are not found.
 
 use reduce::BLOCK;
 
@@ -8,7 +8,7 @@ const SECTOR: u64 = 512;
 /// Entries of a master boot record, and what each takes.
 const ENTRIES: usize = 446;
 const ENTRY: usize = 16;
-/// The type of the one entry that covers the disk where a GUID partition table follows, and what of that stands where.
+/// The type of the one entry that covers the disk where a GUID partition table follows, and the place and size of that table's entries.
 const PROTECTIVE: u8 = 0xee;
 const GUID_ENTRIES: usize = 1024;
 const GUID_ENTRY: usize = 128;
@@ -44,7 +44,7 @@ fn starts(head: &[u8]) -> Option<Vec<Option<u64>>> {
         return None;
     }
     let entries: Vec<&[u8]> = table.chunks_exact(ENTRY).collect();
-    // The boot sector of a file system has the same last bytes, and code here.
+    // The boot sector of a file system ends with the same two bytes, but has code here.
     if !entries.iter().all(|entry| matches!(entry[0], 0 | 0x80)) {
         return None;
     }
@@ -64,7 +64,7 @@ fn guid_starts(head: &[u8]) -> Option<Vec<Option<u64>>> {
     }
     let start = |entry: &[u8]| {
         let sector = u64::from_le_bytes(entry[32..40].try_into().ok()?);
-        // Beyond this no byte can be counted.
+        // Offsets of later sectors would overflow 64 bits.
         (entry[..16] != [0; 16] && (1..1 << 54).contains(&sector)).then_some(sector)
     };
     Some(head.get(GUID_ENTRIES..)?.chunks_exact(GUID_ENTRY).map(start).collect())

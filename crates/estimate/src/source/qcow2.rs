@@ -1,8 +1,8 @@
 //! qcow2 images, read as their guest sees them: versions 2 and 3, compressed clusters, backing files.
 //!
 //! Follows the format's specification (docs/interop/qcow2.rst of QEMU). Unsupported features are refused by name: encryption, external data files,
-//! extended L2 entries. Images whose header says that they are corrupt or still open are refused too. Clusters that a damaged table or
-//! entry tells wrongly are lost, each of them; all others are read.
+//! extended L2 entries. Images whose header says that they are corrupt or still open are refused too. Clusters whose table or entry is
+//! damaged are counted as lost; all others are read.
 
 mod header;
 
@@ -26,7 +26,7 @@ const COMPRESSED: u64 = 1 << 62;
 const ZERO: u64 = 1;
 /// The longest chain of backing files that is followed.
 const CHAIN: usize = 64;
-/// Bits that are 0 in every entry of the first table, and in every one of a second table whose cluster is not compressed.
+/// Bits that are 0 in every entry of the first table, and (`RESERVED`) in every entry of a second table whose cluster is not compressed.
 const RESERVED_FIRST: u64 = 0x7f00_0000_0000_01ff;
 const RESERVED: u64 = 0x3f00_0000_0000_01fe;
 
@@ -72,7 +72,7 @@ enum Cluster {
 pub enum Next {
     /// It may hold data.
     Data(Range<u64>),
-    /// Nobody knows what it holds: the table that tells is damaged or cannot be read.
+    /// Its content is unknown: the table with its clusters is damaged or cannot be read.
     Lost(Range<u64>, io::Error),
 }
 
@@ -139,7 +139,7 @@ impl Image {
         1 << self.bits
     }
 
-    /// Bytes of the guest that a second table tells of.
+    /// Bytes of the guest that a second table covers.
     fn table_bytes(&self) -> u64 {
         1 << (2 * self.bits - 3)
     }
@@ -157,7 +157,7 @@ impl Image {
         Ok(Arc::clone(&last.1))
     }
 
-    /// Returns the table that tells of the cluster at `offset`, if there is one.
+    /// Returns the second table for the cluster at `offset`, if there is one.
     fn table_of(&self, offset: u64) -> io::Result<Option<Arc<Vec<u64>>>> {
         let first = usize::try_from(offset / self.table_bytes()).ok();
         let entry = first.and_then(|at| self.level1.get(at)).copied().unwrap_or(0);
@@ -177,7 +177,7 @@ impl Image {
         self.table_of(offset)?.map_or(Ok(Cluster::None), |table| self.entry(&table, offset))
     }
 
-    /// The cluster at `offset` as this table tells of it.
+    /// The cluster at `offset`, by its entry in this table.
     fn entry(&self, table: &[u64], offset: u64) -> io::Result<Cluster> {
         let entry = table[(offset >> self.bits) as usize & (table.len() - 1)];
         if entry & COMPRESSED != 0 {
@@ -287,7 +287,7 @@ impl Image {
         Ok(cluster)
     }
 
-    /// The next part from `offset` on that may hold data, at most a cluster, or that is lost: all between is zero.
+    /// The next part from `offset` on that may hold data, at most a cluster, or that is lost; everything before it is zero.
     pub fn next(&self, mut offset: u64) -> Option<Next> {
         while offset < self.size {
             let start = offset - offset % self.cluster_bytes();
@@ -302,7 +302,7 @@ impl Image {
                 Ok(table) => table,
             };
             match table.map_or(Ok(Cluster::None), |table| self.entry(&table, offset)) {
-                // What is wrong is told when it is read.
+                // Errors are reported when the part is read.
                 Ok(Cluster::At(_) | Cluster::Compressed { .. }) | Err(_) => {
                     return Some(Next::Data(offset..end));
                 }

@@ -17,13 +17,13 @@ pub struct RawBase {
     path: PathBuf,
     file: UncachedFile,
     size: u64,
-    /// It is a file, of which it can be asked what was never written; and it has space for all its bytes.
+    /// Tells whether it is a file, so that parts never written can be found, and (`full`) whether space is allocated for all its bytes.
     is_file: bool,
     full: bool,
 }
 
 impl RawBase {
-    /// A base of a file or device that is open.
+    /// Creates a base from an open file or device.
     pub fn new(path: &Path, file: UncachedFile) -> io::Result<Self> {
         let size = file_bytes(&file)?;
         let found = file.file().metadata()?;
@@ -36,12 +36,12 @@ impl RawBase {
         &self.path
     }
 
-    /// Reads into the whole buffer, as far as there are bytes; gives how many there were.
+    /// Fills the buffer as far as there are bytes; returns how many were read.
     pub fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         self.file.read(buffer, offset)
     }
 
-    /// Returns what of `part` was never written.
+    /// Returns the ranges of `part` that were never written.
     pub fn blanks(&self, part: Range<u64>) -> Vec<Blank> {
         let part = part.start.min(self.size)..part.end.min(self.size);
         if self.is_file { blanks(self.file.file(), part, self.full) } else { Vec::new() }

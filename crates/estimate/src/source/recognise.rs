@@ -1,11 +1,11 @@
-//! Formats that pack, encrypt or shift what they hold, recognised by their content: read as plain data they give figures of something else.
+//! Formats that pack, encrypt or shift the data in them, recognised by their content: read as plain data they would give misleading figures.
 
 use std::ffi::OsStr;
 use std::path::Path;
 
 /// Bytes of the head that tell a format.
 pub const HEAD: usize = 4096;
-/// Bytes of the end that tell one.
+/// Bytes of the end that tell a format.
 pub const TAIL: usize = 512;
 
 /// The beginning of a result that was packed into one file.
@@ -22,7 +22,7 @@ pub struct Format {
 /// The reader of a format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reader {
-    /// QEMU, by its own name of the format.
+    /// QEMU, with QEMU's name of the format.
     Qemu(&'static str),
     /// A program that unpacks to standard output.
     Unpacker(&'static str),
@@ -30,9 +30,10 @@ enum Reader {
     Mount,
     /// A device, once it is opened with the key.
     Luks,
-    /// A directory, once this command has unpacked it there: files lie in it off the blocks of 4 KiB, so that equal blocks are not found.
+    /// A directory, once this command has unpacked it there: inside the archive, files do not begin at multiples of 4 KiB, so that equal
+    /// blocks would not be found.
     Unpacked(&'static str),
-    /// A command and what is read then, `{file}` standing for the file.
+    /// Instructions, with `{file}` for the file's name.
     Way(&'static str),
 }
 
@@ -67,7 +68,7 @@ fn is_android_sparse(head: &[u8]) -> bool {
     has(head, 0, &[0x3a, 0xff, 0x26, 0xed, 1, 0]) && has(head, 8, &[28, 0, 12, 0])
 }
 
-/// Tells whether this is the head of the format from before xz: the usual parameters, a size of the dictionary, the length or none, and the
+/// Tells whether this is the head of an LZMA file, the format before xz: the usual parameters, a size of the dictionary, the length or none, and the
 /// zero that the coder begins with.
 fn is_lzma(head: &[u8]) -> bool {
     const LONGEST: u64 = 1 << 48;
@@ -79,7 +80,7 @@ fn is_lzma(head: &[u8]) -> bool {
     has(head, 0, &[0x5d]) && dictionary && length && has(head, 13, &[0])
 }
 
-/// Tells whether this is the head of a tar archive, of any of its kinds: the sum of its bytes, those of the sum itself taken for spaces.
+/// Tells whether this is the head of a tar archive of any kind: the checksum must be the sum of its bytes, with its own bytes as spaces.
 fn is_tar(head: &[u8]) -> bool {
     let (Some(header), Some(sum)) = (head.get(..512), at::<8>(head, 148)) else { return false };
     let stored = std::str::from_utf8(&sum).map(|sum| sum.trim_matches([' ', '\0']).to_owned());
@@ -88,8 +89,8 @@ fn is_tar(head: &[u8]) -> bool {
     stored.is_ok_and(|digits| u32::from_str_radix(&digits, 8) == Ok(summed))
 }
 
-/// Tells whether this is the head of a cpio archive: its magic, and the digits of what all of its headers hold next, or in the binary form a name
-/// that ends where it is told to, of a file of some type.
+/// Tells whether this is the head of a cpio archive: its magic followed by fields of digits, or in the binary form a name that ends where its
+/// length says, for a known type of file.
 fn is_cpio(head: &[u8]) -> bool {
     const END: &[u8] = b"TRAILER!!!\0";
     let digits = |hexadecimal: bool| {
@@ -117,8 +118,8 @@ fn is_cpio(head: &[u8]) -> bool {
 /// Frames that are skipped to find the first one with data.
 const SKIPPED: usize = 64;
 
-/// Returns where what is packed begins: behind the frames that readers of zstd and LZ4 skip. `read` gives the eight bytes at a place; where it has
-/// none, the way ends.
+/// Returns the place where the packed data begins: behind the frames that readers of zstd and LZ4 skip. `read` returns the eight bytes at a
+/// place; without them the search ends.
 pub fn behind_frames(mut read: impl FnMut(u64) -> Option<[u8; 8]>) -> u64 {
     let mut place = 0;
     for _ in 0..SKIPPED {
@@ -131,7 +132,7 @@ pub fn behind_frames(mut read: impl FnMut(u64) -> Option<[u8; 8]>) -> u64 {
     place
 }
 
-/// The format of what lies behind such frames, or at the beginning, if it is one of those that have them.
+/// Recognises the format of data behind such frames, or without any, if it is one of the formats that can begin with them.
 pub fn in_frames(body: &[u8]) -> Option<Format> {
     let fifth = body.get(4).copied().unwrap_or(0);
     let known = [
@@ -147,7 +148,7 @@ fn within(head: &[u8], offset: usize, from: u32, to: u32) -> bool {
     little32(head, offset).is_some_and(|value| (from..=to).contains(&value))
 }
 
-/// Tells whether they are a power of two besides.
+/// Tells whether the four bytes at `offset` are a power of two in this range.
 fn power(head: &[u8], offset: usize, from: u32, to: u32) -> bool {
     within(head, offset, from, to) && little32(head, offset).is_some_and(u32::is_power_of_two)
 }
@@ -304,8 +305,8 @@ fn packed(head: &[u8]) -> [Known; 20] {
     ]
 }
 
-/// The format of what begins with `head` and whose last 512 bytes are `tail` (nothing where they are not known). More than the magic is
-/// looked at: data that begins like a format by chance is data.
+/// Recognises the format of data that begins with `head` and whose last 512 bytes are `tail` (empty where they are not known). More than the
+/// magic is checked, so that data that begins like a format by chance still counts as data.
 pub fn recognise(head: &[u8], tail: &[u8]) -> Option<Format> {
     let found = images(head, tail)
         .into_iter()
@@ -325,7 +326,7 @@ impl Format {
         let file = if piped { Path::new("FILE") } else { path };
         let file = quoted(file.as_os_str());
         let way = match self.reader {
-            // A stream would make zeros of its holes, which count as saved.
+            // Not piped: a stream would turn holes into zeros, which count as saved.
             Reader::Qemu(name) => format!(
                 "qemu-img convert -f {name} -O qcow2 {file} COPY.qcow2, then fathom estimate COPY.qcow2"
             ),
@@ -342,7 +343,7 @@ impl Format {
             Reader::Unpacked(command) => format!("{command} {file}, then fathom estimate DIR"),
             Reader::Way(way) => way.replace("{file}", &file),
         };
-        // What is piped has no name, and a pipe gives it once.
+        // Piped data has no name, and can be read only once.
         let from = if piped && way.contains("FILE") {
             " (FILE: the piped data, saved to a file)"
         } else {
@@ -357,7 +358,7 @@ pub fn ends_as_plain_image(tail: &[u8]) -> bool {
     is_vhd(tail)
 }
 
-/// A name as a shell takes it, and no program for an option.
+/// Quotes a name for a shell, in a form that no program takes for an option.
 pub fn quoted(name: &OsStr) -> String {
     let name = name.to_string_lossy();
     let name = if name.starts_with('-') { format!("./{name}").into() } else { name };

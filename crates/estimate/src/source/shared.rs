@@ -1,4 +1,4 @@
-//! Extents that several files share on the disk (`cp --reflink`, snapshots): it is stored once already, and nobody saves it again.
+//! Extents that several files share on the disk (`cp --reflink`, snapshots): they are stored once already, so VDO cannot save them again.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -15,7 +15,7 @@ use super::blank::clean;
 pub struct Met {
     /// Its whole blocks whose places were met before, in order.
     pub before: Vec<Range<u64>>,
-    /// Bytes that it shares in compressed extents: which part of an extent they are nobody tells, so that their content has to.
+    /// Bytes that it shares in compressed extents: the kernel does not say which part of an extent they are, so equal ones are found by content.
     pub encoded_bytes: u64,
 }
 
@@ -27,8 +27,8 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// The whole blocks of `part` of a file, in order, whose places were met before; `length` is the file's. From now on the others count
-    /// as met too. What waits to be written has no place yet. Where the file system does not tell there are none.
+    /// Returns the whole blocks of `part` of a file, in order, whose places were met before; `length` is the file's. From now on the others
+    /// count as met too. Data that waits to be written has no place yet. Where the file system lists no extents there are none.
     pub fn met(&mut self, file: &File, file_system: u64, (part, length): (Range<u64>, u64)) -> Met {
         let (mut met, mut encoded_bytes): (Vec<Range<u64>>, _) = (Vec::new(), 0);
         for (place, extent, parts) in settled(file, part).unwrap_or_default() {
@@ -53,7 +53,7 @@ impl Shared {
         Met { before, encoded_bytes }
     }
 
-    /// Adds a stretch, and gives the parts of it that were known, in order.
+    /// Adds a stretch, and returns the parts of it that were known, in order.
     fn add(&mut self, space: u64, stretch: Range<u64>) -> Vec<Range<u64>> {
         let mut known = Vec::new();
         let mut all = stretch.clone();

@@ -1,4 +1,4 @@
-//! A look ahead: how many bytes there will be, as far as it can be told without reading them: for the time left.
+//! Finds how many bytes there are to read, without reading them: for the time left, and to know whether there is little data.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -11,8 +11,8 @@ use crate::Request;
 pub struct SizeScan;
 
 impl SizeScan {
-    /// Bytes that all paths hold, holes left out, or as many of them as are more than `enough`; `None` when standard input is among them or
-    /// `stop` was asked. What files share counts for each of them.
+    /// Returns the bytes in all paths, without holes; it stops counting above `enough`. `None` when standard input is among the paths or `stop`
+    /// says so. Data that files share counts for each of them.
     pub fn bytes(request: &Request, enough: u64, stop: &dyn Fn() -> bool) -> Option<u64> {
         let mut total = 0;
         let mut file_systems = FileSystems::default();

@@ -13,7 +13,7 @@ use super::partitions::OffBlocks;
 /// Troubles that are kept by name.
 const NAMED: usize = 20;
 
-/// One thing that could not be read, or not surely, or was left out.
+/// Something that could not be read, may not have been read as it is, or was left out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trouble {
     /// Path of the file, directory or device.
@@ -34,7 +34,7 @@ pub struct Sources {
     /// Streams among them, in which holes are zeros.
     #[serde(default)]
     pub streams: u64,
-    /// Streams that end as an image does that holds its data as it is, behind which that end was read as data.
+    /// Streams that end like an image with plain data, such as a VHD: the image's footer was read as data too.
     #[serde(default)]
     pub image_ends: u64,
     /// Further names of files that were read already.
@@ -47,33 +47,33 @@ pub struct Sources {
     pub tails: u64,
     /// Bytes in holes, which take no space anywhere and count as no block.
     pub hole_bytes: u64,
-    /// Bytes that space was set aside for and nothing was written to; they count as no block either.
+    /// Bytes for which space is preallocated and to which nothing was written; they count as no block either.
     #[serde(default)]
     pub preallocated_bytes: u64,
-    /// Bytes that lie where other files or parts of them lie, and were read there; they take no space and count as no block.
+    /// Bytes that share their place on the disk with others that were read already; they take no space and count as no block.
     #[serde(default)]
     pub shared_bytes: u64,
-    /// Bytes of compressed extents that files share: which of them are the same only their content tells, so that copies among them count as
-    /// duplicates.
+    /// Bytes of compressed extents that files share: only their content shows which of them are the same, so that copies among them count
+    /// as duplicates.
     #[serde(default)]
     pub encoded_shared_bytes: u64,
-    /// Places in trees where another file system begins, or one that the kernel makes up, and which were not entered.
+    /// Places in trees where another file system begins that was not entered.
     #[serde(default)]
     pub left_out: u64,
-    /// The first of what was left out.
+    /// The first places that were left out.
     #[serde(default)]
     pub left_out_named: Vec<Trouble>,
     /// Files of 1 MiB and more, images and devices that another program holds with a lock, as QEMU does: they may change while they are read.
     #[serde(default)]
     pub in_use: u64,
-    /// The first of what is in use, each with who holds it.
+    /// The first files and devices in use, each with the program that holds it.
     #[serde(default)]
     pub in_use_named: Vec<Trouble>,
     /// Files, directories or parts of them that could not be read.
     pub unreadable: u64,
     /// Files that changed while they were read.
     pub changed: u64,
-    /// The first of what was unreadable or changed.
+    /// The first things that were unreadable or changed.
     pub troubles: Vec<Trouble>,
 }
 
@@ -95,19 +95,19 @@ impl Beneath {
     }
 }
 
-/// [`Sources`], counted by many threads, and what one of them found out for all.
+/// The [`Sources`], counted by many threads, and findings that the threads share.
 #[derive(Debug, Default)]
 pub struct Tally {
     sources: Mutex<Sources>,
     off_blocks: Mutex<Option<(PathBuf, OffBlocks)>>,
-    /// The last file system that was asked about, and what it said.
+    /// The last device that [`Tally::is_memory`] was asked about, with the answer.
     last_device: AtomicU64,
 }
 
 impl Tally {
     /// Counts something.
     pub fn note(&self, count: impl FnOnce(&mut Sources)) {
-        // A thread that panicked while it counted leaves whole numbers behind.
+        // A thread that panicked while it counted left valid numbers behind.
         count(&mut self.sources.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
     }
 
@@ -116,7 +116,7 @@ impl Tally {
         self.lost(path, error, 1);
     }
 
-    /// Counts so many parts that could not be read, for one reason.
+    /// Counts `parts` parts that could not be read, for one reason.
     pub fn lost(&self, path: &Path, error: &io::Error, parts: u64) {
         let beneath = error.get_ref().and_then(|error| error.downcast_ref::<Beneath>());
         let path = beneath.map_or(path, |beneath| &beneath.path);
@@ -142,7 +142,7 @@ impl Tally {
         });
     }
 
-    /// Counts what is open if another program holds a lock on its bytes.
+    /// Counts an open file if another program holds a lock on its bytes.
     pub fn in_use(&self, path: &Path, file: &File) {
         let Ok(Some(holder)) = sys::locks::of_bytes(file) else { return };
         self.note(|sources| {
@@ -157,7 +157,7 @@ impl Tally {
         first.get_or_insert_with(|| (path.to_owned(), found));
     }
 
-    /// The first partition that begins off the blocks, and of what it is.
+    /// Returns the first partition that does not begin at a multiple of 4 KiB, and the path of its disk.
     pub fn first_off_blocks(&self) -> Option<(PathBuf, OffBlocks)> {
         self.off_blocks.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
     }

@@ -1,4 +1,4 @@
-//! Reading a file without a trace: what was not in the page cache does not stay there, and what was stays.
+//! Reading a file without a trace: pages that were not in the page cache do not stay there, and those that were in it do.
 
 use std::fs::File;
 use std::io::{self, IoSliceMut};
@@ -11,7 +11,7 @@ use std::path::Path;
 use rustix::fs::{Advice, fadvise, fstatfs};
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 
-/// Files larger than this are read without the kernel's own reading ahead, which would make the next part look as if it had been there.
+/// Files larger than this are read without the kernel's read-ahead, which would make the next part look as if it had been cached before.
 const LARGE: u64 = 128 << 10;
 
 /// Types of tmpfs and ramfs, as statfs(2) numbers them.
@@ -32,21 +32,21 @@ impl UncachedFile {
         Ok(Self::new(file, memory, u64::MAX))
     }
 
-    /// An open file, of so many bytes. Of one in `memory` nothing has to be asked: see [`is_memory`].
+    /// Creates it from an open file of `length` bytes. For a file in `memory` ([`is_memory`]) the page cache need not be looked at.
     pub fn new(file: File, memory: bool, length: u64) -> Self {
         if length > LARGE && !memory {
-            // A refusal costs speed, or a page that stays.
+            // An error only costs speed, or leaves a page in the cache.
             let _ = fadvise(&file, 0, None, Advice::Random);
         }
         Self { file, memory }
     }
 
-    /// The file itself, for what is not reading.
+    /// The file itself, for uses other than reading.
     pub fn file(&self) -> &File {
         &self.file
     }
 
-    /// Reads into the whole buffer, as far as there are bytes; gives how many there were.
+    /// Fills the buffer as far as there are bytes; returns how many were read.
     pub fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         let file = &self.file;
         if self.memory {
@@ -68,12 +68,12 @@ impl UncachedFile {
     }
 }
 
-/// Tells whether the pages of a file are all there is of it.
+/// Tells whether a file exists only in memory (tmpfs, ramfs).
 pub fn is_memory(file: &File) -> bool {
     fstatfs(file).is_ok_and(|found| MEMORY.contains(&(found.f_type as u32)))
 }
 
-/// Reads into the whole buffer, as far as there are bytes; gives how many there were. What it fetches stays.
+/// Fills the buffer as far as there are bytes; returns how many were read. Pages that it fetches stay in the page cache.
 pub fn read_full(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     let mut done = 0;
     while done < buffer.len() {
@@ -91,7 +91,7 @@ pub fn read_full(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usiz
 fn cold(file: &File, range: Range<u64>) -> Option<Vec<Range<u64>>> {
     let page = rustix::param::page_size() as u64;
     let mut parts = Vec::new();
-    // A page that is fetched goes as a whole.
+    // Pages are dropped as a whole.
     let mut open =
         once(range.start / page * page..range.end.next_multiple_of(page)).collect::<Vec<_>>();
     while let Some(part) = open.pop() {
@@ -108,8 +108,8 @@ fn cold(file: &File, range: Range<u64>) -> Option<Vec<Range<u64>>> {
     Some(parts)
 }
 
-/// Reads what is in the page cache from an offset on, and gives how many bytes that was; `None` where it cannot be told. The call begins
-/// to fetch what is not there, and a disk that is quick enough makes that look as if it had been: so this is the second choice.
+/// Reads what is in the page cache from an offset on, and returns the number of bytes; `None` where the kernel cannot do so. The call also
+/// begins to fetch missing pages, which with a fast disk then look as if they had been cached: so this is the second choice.
 fn at_once(file: &File, buffer: &mut [u8], offset: u64) -> Option<usize> {
     match preadv2(file, &mut [IoSliceMut::new(buffer)], offset, ReadWriteFlags::NOWAIT) {
         Ok(done) => Some(done),

@@ -1,4 +1,4 @@
-//! The way through everything that was named, in an order that is the same every time: entries by name, data by offset.
+//! The walk through everything that was named, in an order that is the same every time: entries by name, data by offset.
 
 mod named;
 
@@ -33,13 +33,14 @@ use crate::{Error, Request};
 const LEVELS: usize = 2;
 /// Directories that are told apart; those beyond count for the one above them.
 const DIRECTORIES: usize = 2000;
-/// Directories that are held open at a time, on the way down or for files that are still to be read. What is in others is found by
-/// its whole path: a process may have few files open.
+/// Most directories that are held open at a time, on the way down or for files that are still to be read. Files in others are found by
+/// their whole path: a process may have few files open.
 const HELD_OPEN: usize = 256;
 /// Bytes of a directory that are read at a time.
 const LISTED: usize = 32 << 10;
 
-/// Files of so many bytes are asked for their data whatever space they take; of smaller ones zeros tell that there is something to ask.
+/// Files of at least this many bytes are searched for holes whatever space they take; in smaller ones, zeros that are read show that a search
+/// is worth while.
 const LARGE: u64 = 1 << 20;
 
 /// Hands out jobs, until `send` says that nobody takes them any more.
@@ -51,16 +52,16 @@ pub struct Walk<'a> {
     request: &'a Request,
     file_systems: FileSystems,
     shared: Shared,
-    /// Blocks begin anew at these bytes of what was named.
+    /// Offsets in a named file or device at which blocks begin anew.
     cuts: &'a [u64],
-    /// Directories, and files that have or had another name.
+    /// Directories, and files with several names, that were met.
     seen: HashSet<(u64, u64)>,
     job: Job,
     job_bytes: usize,
     stopped: bool,
     /// Counts the directories that are held open.
     held_open: Arc<()>,
-    /// Room for what directories hold.
+    /// Buffer for listing directories.
     listed: Vec<u8>,
 }
 
@@ -72,7 +73,7 @@ struct Listing {
     entries: std::vec::IntoIter<CString>,
     directory: u32,
     depth: usize,
-    /// The answer of stat(2), and the file system of the directory that was named.
+    /// Its device as stat(2) gives it, and (`home`) the file system of the directory that was named.
     device: u64,
     home: u64,
 }
@@ -157,7 +158,7 @@ impl<'a> Walk<'a> {
             } else if qcow2 {
                 let image = Image::open(&real)?;
                 let mut head = vec![0; HEAD];
-                // What cannot be read is told when it is to be counted.
+                // An error is reported when the image is read for counting.
                 let read = image.read(&mut head, 0).unwrap_or(0);
                 if let Some(off) = off_blocks(&head[..read]) {
                     self.tally.off_blocks(path, off);
@@ -359,7 +360,7 @@ impl<'a> Walk<'a> {
         if at < length {
             gap(at, length);
         }
-        // Where no extents are told, what space there is beyond the data has none.
+        // Where the file system lists no extents, the space allocated beyond the data counts as preallocated.
         set_aside += silent.min(space(found).saturating_sub(data));
         self.tally.note(|sources| {
             sources.shared_bytes += shared;

@@ -28,7 +28,7 @@ pub(crate) const LAYERS: usize = 32;
 pub(crate) const DEVICES: usize = 32;
 /// The largest device: the most that a VDO volume offers.
 pub(crate) const DEVICE_SIZE: Bytes = Bytes(4 << 50);
-/// More questions than this could not be decided with five repeats a side (Holm's correction).
+/// Most questions: with more, five repeats a side could never decide (Holm's correction).
 pub(crate) const QUESTIONS: usize = 6;
 /// Most tables of figures that a source reported, and most values of one.
 pub(crate) const REPORTS: usize = 12;
@@ -36,7 +36,7 @@ pub(crate) const REPORTED: usize = 32;
 /// The longest file, bytes.
 pub const FILE: u64 = 1 << 20;
 
-/// Refuses more of something than can be; the mistake stands at the first that is too many.
+/// Refuses more things than are allowed; the mistake is at the first one too many.
 pub(crate) fn check<'a, T: 'a>(
     things: &'a [T],
     most: usize,
@@ -48,7 +48,7 @@ pub(crate) fn check<'a, T: 'a>(
     Some(Diagnostic::at(at(extra), message, format!("leave {} out", things.len() - most)))
 }
 
-/// Refuses more cells than can be. `at` is where the file says how often it is repeated, if it does.
+/// Refuses more cells than are allowed. `at` is the place of `repeat` in the file, if it is written.
 pub(crate) fn check_cells(
     variants: usize,
     repeat: u32,

@@ -1,4 +1,4 @@
-//! The most that caches can hit of measured loads, and the least time in which they can come to that: known before anything runs.
+//! Upper bounds of caches' hit rates in measured loads, and the least time to reach them, both known before anything runs.
 
 use disk::Shape;
 use disk::bench::Load;
@@ -10,7 +10,7 @@ use crate::planned::devices::Devices;
 use crate::planned::graph::StackPlan;
 use plan::{PlacedLayer, StagePlan};
 
-/// The most reads by which it is told how fast a modelled disk is.
+/// Largest number of reads that measure the speed of a modelled disk.
 const READS: u64 = 400;
 
 /// Returns the bounds of the caches that a measured load goes to.
@@ -28,7 +28,7 @@ fn bound(
     devices: &Devices,
 ) -> Option<CacheBound> {
     let layer = (layers::kind(&placed.kind)?.parse)(&placed.settings).ok()?;
-    // Sizes alone count; nothing is named.
+    // Only sizes matter here; the tag is a dummy.
     let place = Place { name: &placed.name, run_tag: "00000000", inputs: &placed.inputs };
     let room = layer.holds(&place)?;
     let best = load.best_hits(target, room.bytes, room.chunk_bytes)?;
@@ -49,8 +49,8 @@ fn bound(
     })
 }
 
-/// Returns how many chunks a second the modelled disk of `bytes` bytes at `path` reads at random, within the range of the load and with as many in
-/// flight; `None` where it is no modelled disk, or one with faults.
+/// Returns how many chunks per second the modelled disk of `bytes` bytes at `path` reads at random, within the range of the load and at its
+/// depth; `None` where it is no modelled disk, or one with faults.
 fn reads_per_s(
     (path, bytes): (&str, u64),
     load: &LoadSpec,

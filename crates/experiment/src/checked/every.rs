@@ -1,7 +1,7 @@
-//! All mistakes of a file at once. The reader of a table stops at its first mistake, and checks of the whole come after those of its
-//! parts: so what is wrong is mended in a copy of the text, and the copy is read again. First those mistakes are told and mended that
-//! are ones whatever the rest says; those that rest on names, or on the rest of the file, only if they are left then. Where something
-//! was left out, or an example stands for what is meant, nothing is told that may be so for that reason.
+//! All mistakes of a file at once. The reader of a table stops at its first mistake, and checks of the whole file come after those of its
+//! parts; so each mistake is mended in a copy of the text, and the copy is read again. Mistakes that are certain whatever the rest of the file
+//! says are reported and mended first; those that depend on names, or on the rest of the file, only if they are still found after that. Where
+//! something was left out, or replaced by an example, mistakes that may be a consequence of that are not reported.
 
 mod copy;
 
@@ -14,19 +14,19 @@ use crate::written::diagnostic::{Diagnostic, Mend, RestsOn, STAND_IN, nearest};
 use copy::{Copy, Done, overlap};
 use plan::Plan;
 
-/// Times that a file is read again; each mends at least one mistake.
+/// Most times that a file is read again; each time at least one mistake is mended.
 const ROUNDS: usize = 100;
-/// Keys by which other parts of a file name what has them.
+/// Keys whose values are names that other parts of a file use.
 const NAMES: [&str; 6] = ["name", "ops", "levels", "key", "do", "layer"];
-/// Keys of devices and layers on which rests what all others find.
+/// Keys of devices and layers that affect the checks of all other parts.
 const BEARING: [&str; 4] = ["on", "size", "file", "name"];
 /// Tables whose entries other parts name.
 const NAMED: [&str; 7] = ["devices", "corpora", "trees", "stack", "variant", "factor", "stage"];
-/// Other tables on which rests what is planned.
+/// Other tables that affect the whole plan.
 const PLANNED: [&str; 5] = ["machine", "environment", "scale", "set", "given"];
 
-/// Reads, checks and plans the experiment in `text`; `file` names it in errors. All that is wrong is told together, that at other scales
-/// too, but what may be right once something else is.
+/// Reads, checks and plans the experiment in `text`; `file` names it in errors. All mistakes are reported together, those at other scales
+/// too, except those that may vanish once another one is corrected.
 pub fn compose(file: &str, text: &str, choices: &PlanOptions) -> Result<Plan, ExperimentError> {
     let mut error = match whole::compose(file, text, choices) {
         Ok(plan) => return Ok(plan),
@@ -46,39 +46,39 @@ pub fn compose(file: &str, text: &str, choices: &PlanOptions) -> Result<Plan, Ex
     Err(error)
 }
 
-/// The mistakes found so far, and the text as it is read on.
+/// The mistakes found so far, and the mended copy of the text.
 struct Reading<'t> {
     copy: Copy<'t>,
     told: Vec<Diagnostic>,
-    /// Names that stand for others, with those.
+    /// Stand-in names, each with the name of the file that it replaces.
     stand_ins: Vec<(String, String)>,
-    /// Places of keys that are gone, or have another name.
+    /// Places of keys that were removed or renamed in the copy.
     strange: Vec<Range<usize>>,
     doubts: Vec<Doubt>,
 }
 
-/// Something of which nobody knows what it should be.
+/// A part of the file whose intended content is not known.
 struct Doubt {
     /// The place of all that belongs to it.
     at: Range<usize>,
     about: About,
-    /// It is of a device or a layer.
+    /// Tells whether it is of a device or a layer.
     of_stack: bool,
 }
 
-/// Words of mistakes that may come of a doubt.
+/// Mistakes that may be consequences of a doubt, and are not reported for that reason.
 enum About {
-    /// Anything may be, but a name that nothing has.
+    /// Any mistake, except one about a name that occurs nowhere else.
     Anything,
-    /// Mistakes that have one of the words, and those that rest on the rest.
+    /// Mistakes about a name with one of these words, and those without a name that depend on the rest of the file.
     Words(String),
     /// Mistakes about this name.
     Name(String),
-    /// Mistakes that are told in one of these words: it may be meant to have any name.
+    /// Mistakes with one of these phrases in their message: the part may be meant to have any name.
     Said(&'static [&'static str]),
-    /// A stage of this name: nobody knows which variants it is for.
+    /// Mistakes about the stage of this name, since it is not known which variants it is for.
     Variants(String),
-    /// Nothing elsewhere: no other part rests on it.
+    /// No mistakes elsewhere, since no other part depends on it.
     Itself,
 }
 
@@ -89,19 +89,19 @@ impl<'t> Reading<'t> {
         Self { copy: Copy::of(text), told, stand_ins, strange, doubts }
     }
 
-    /// Tells and mends those of the mistakes whose turn it is; tells whether any could be mended.
+    /// Reports and mends the mistakes turn by turn, until some of a turn could be mended; returns false if none could.
     fn go_on(&mut self, found: &[Diagnostic]) -> bool {
         (0..4).any(|turn| {
             let now: Vec<_> = found.iter().filter(|mistake| turn_of(mistake) == turn).collect();
             let sure = now.iter().filter(|mistake| self.is_sure(mistake));
             let mut sure: Vec<Diagnostic> = sure.map(|mistake| self.with_names(mistake)).collect();
-            // Each scale finds those of the whole file.
+            // Mistakes of the whole file are found again at each scale.
             sure.dedup();
             self.told.extend(sure);
             let mut mended: Vec<Range<usize>> = Vec::new();
             for mistake in now {
                 let Some(span) = mistake.span.clone() else { continue };
-                // Two at one place are mended one after the other.
+                // Of two mistakes at one place, the second is left for a later call.
                 if !mended.iter().any(|other| overlap(other, &span))
                     && let Some((at, done)) = self.copy.mend(mistake)
                 {
@@ -113,7 +113,7 @@ impl<'t> Reading<'t> {
         })
     }
 
-    /// Returns the mistake with the names of the file.
+    /// Returns the mistake with the file's own names in place of stand-ins.
     fn with_names(&self, mistake: &Diagnostic) -> Diagnostic {
         let named = |text: &str| {
             let one =
@@ -124,7 +124,7 @@ impl<'t> Reading<'t> {
         Diagnostic { message: named(&mistake.message), help, ..mistake.clone() }
     }
 
-    /// Tells whether a mistake is a new one, and none that comes of what was done to others.
+    /// Tells whether a mistake is new, and no consequence of how others were mended.
     fn is_sure(&self, mistake: &Diagnostic) -> bool {
         if self.told.contains(mistake) {
             return false;
@@ -133,7 +133,7 @@ impl<'t> Reading<'t> {
             return self.doubts.is_empty() || is_alone(mistake);
         };
         let told = self.told.iter().filter_map(|told| told.span.as_ref());
-        // A part of what it is about may be what is told already.
+        // The mistake may be about a larger part around one that was reported already.
         let inside = self.strange.iter().any(|key| overlap(key, span));
         if told.into_iter().any(|told| overlap(told, span)) || inside || self.lacks_strange(span) {
             return false;
@@ -142,7 +142,7 @@ impl<'t> Reading<'t> {
             || self.doubts.iter().all(|doubt| doubt.spares(mistake, span, self.copy.text))
     }
 
-    /// Tells whether a whole table is at fault of which a key is strange: that may be the one that it lacks.
+    /// Tells whether a mistake is about a whole table in which a key was removed or renamed: that key may be the one that the table lacks.
     fn lacks_strange(&self, span: &Range<usize>) -> bool {
         let table = self.copy.holding(span).next();
         if span.is_empty() {
@@ -155,7 +155,7 @@ impl<'t> Reading<'t> {
         table.is_some_and(|table| self.strange.iter().any(|key| overlap(key, &table.at)))
     }
 
-    /// Takes back that a table lacks a key: the strange one at `key` may be meant.
+    /// Withdraws mistakes about a missing key of a table, since the unknown one at `key` may be meant for it.
     fn may_lack(&mut self, key: &Range<usize>) {
         let copy = &self.copy;
         self.told.retain(|told| {
@@ -165,7 +165,7 @@ impl<'t> Reading<'t> {
         });
     }
 
-    /// Notes what nobody knows since `mistake` was mended so.
+    /// Notes what is in doubt since `mistake` was mended in this way.
     fn doubt(&mut self, mistake: &Diagnostic, at: Range<usize>, done: Done) {
         let Some(part) = self.copy.holding(&at).next() else { return };
         let key = match &mistake.instead {
@@ -212,9 +212,9 @@ impl<'t> Reading<'t> {
                 if is_known {
                     return;
                 }
-                // Whatever comes after stands on it.
+                // Everything that stands on it depends on it.
                 let bears = (part.is_table || BEARING.contains(&key)) && of_stack;
-                // It may be meant to be any of those that there are.
+                // It may be meant to be any of the known names, which the help lists.
                 let known = mistake.help.as_deref().and_then(|help| help.split_once(": "));
                 let known = known.map_or("", |(_, known)| known);
                 let words = format!("{header} {} {known}", &self.copy.text[at]);
@@ -230,7 +230,7 @@ impl<'t> Reading<'t> {
     }
 }
 
-/// Returns the name that stands for another where a mistake is mended by one.
+/// Returns the stand-in name by which a mistake is mended; `None` where it is mended in another way.
 fn stand_in(mistake: &Diagnostic) -> Option<&str> {
     let name = match &mistake.instead {
         Some(Mend::With(name) | Mend::Named(name)) => name.trim_matches('"'),
@@ -239,7 +239,7 @@ fn stand_in(mistake: &Diagnostic) -> Option<&str> {
     name.starts_with(STAND_IN).then_some(name)
 }
 
-/// Returns the words in which mistakes are told that a right name in such a table may mend, whatever it is.
+/// Returns phrases in the messages of mistakes that may vanish once an entry of such a table has a valid name.
 fn any_name(table: &str) -> Option<&'static [&'static str]> {
     match table {
         "variant" => Some(&["variant '"]),
@@ -249,19 +249,19 @@ fn any_name(table: &str) -> Option<&'static [&'static str]> {
     }
 }
 
-/// Tells whether a mistake is one whatever the rest says, and is mended for sure.
+/// Tells whether a mistake is certain whatever the rest says, and has a mend.
 fn is_alone(mistake: &Diagnostic) -> bool {
     mistake.instead.is_some() && mistake.rests_on == RestsOn::Nothing
 }
 
-/// Returns in which of four turns a mistake is told and mended.
+/// Returns the turn, of four, in which a mistake is reported and mended.
 fn turn_of(mistake: &Diagnostic) -> u8 {
     let rests = mistake.rests_on != RestsOn::Nothing;
     u8::from(rests) * 2 + u8::from(mistake.instead.is_none())
 }
 
 impl Doubt {
-    /// Tells whether a mistake at `span` of `text` is one whatever is meant here.
+    /// Tells whether a mistake at `span` of `text` is certain in spite of this doubt.
     fn spares(&self, mistake: &Diagnostic, span: &Range<usize>, text: &str) -> bool {
         let apart = !overlap(&self.at, span);
         if apart && self.of_stack && matches!(mistake.rests_on, RestsOn::Stages(_)) {
@@ -299,7 +299,7 @@ impl Doubt {
     }
 }
 
-/// Tells whether a name, or a part of it, may be that of a kind of layer, or of what one has.
+/// Tells whether a name, or a part of it, is that of a kind of layer, or of a key, metric, action or state of one.
 fn of_layers(name: &str) -> bool {
     let is_word = |word: &str| {
         layers::kinds().iter().any(|kind| {
@@ -319,7 +319,7 @@ fn of_layers(name: &str) -> bool {
     is_word(name) || split(name).any(is_word)
 }
 
-/// Tells whether a name that nothing has may be meant for what was refused as `own`.
+/// Tells whether an unknown name may mean the thing whose own name was refused as `own`.
 fn may_be(name: &str, own: &str) -> bool {
     name.is_empty() || own.is_empty() || name.contains(own) || nearest(own, [name]).is_some()
 }
@@ -327,7 +327,7 @@ fn may_be(name: &str, own: &str) -> bool {
 /// Tells whether a name has none of these words.
 fn has_none(name: &str, words: &str) -> bool {
     let known: Vec<&str> = split(words).collect();
-    // Names of several words are put together of others.
+    // Very short words count only where they are the whole name.
     let is_one = |word: &&str| word.len() > 2 || word.len() == name.len();
     let mut own = split(name).filter(is_one).peekable();
     own.peek().is_some() && !own.any(|word| known.contains(&word))

@@ -4,7 +4,7 @@ use crate::written::diagnostic::{Diagnostic, RestsOn, nearest};
 use crate::written::variants::Variants;
 
 impl Variants<'_> {
-    /// Positions of the variants that `only` names, each text one name or several with commas between them; of all when it is empty.
+    /// Positions of the variants that `only` names, each text one name or several separated by commas; all positions if it is empty.
     pub(crate) fn pick(&self, only: &[String]) -> Result<Vec<usize>, Diagnostic> {
         let all = 0..self.all.len();
         if only.is_empty() {

@@ -7,8 +7,8 @@ use workload::LoadSpec;
 use crate::stages::Stage;
 use crate::written::questions::Question;
 
-/// Makes data natural where a question is of [`layers::COSTS`] and a load says nothing of a texture, whatever kind of stage it is of: random bytes and zeros cost a
-/// compressor a fraction of what real data does.
+/// Gives the natural texture to loads that set none, in stages of any kind, if a question is about one of [`layers::COSTS`]: random bytes and
+/// zeros cost a compressor a fraction of what real data does.
 pub(crate) fn choose<'a>(questions: &[Question], stages: impl Iterator<Item = &'a mut Stage>) {
     if !questions.iter().any(|question| is_cost(&question.subject.metric)) {
         return;
@@ -20,7 +20,7 @@ pub(crate) fn choose<'a>(questions: &[Question], stages: impl Iterator<Item = &'
     }
 }
 
-/// Tells whether what a load writes is natural, as it should be where such a metric is asked; whoever chose it.
+/// Tells whether a question is about such a metric and the load writes data of natural texture, chosen here or in the file.
 pub(crate) fn suits(questions: &[AskedMetric], load: &LoadSpec) -> bool {
     load.content.compresses()
         && load.content.texture() == Texture::Natural

@@ -14,8 +14,8 @@ use crate::written::reported::Reported;
 use crate::written::stacks::VariantStack;
 use plan::StagePlan;
 
-/// Refuses layers on which nothing stands and which nobody names, where a stack has several on which nothing stands. `stack` is the
-/// one that was `written`; `read` are the stages as written, and `planned` what they became.
+/// Refuses top layers that nothing in the file names, where a stack has several top layers. `stack` was planned from `written`, and `planned`
+/// from the stages as `read`.
 pub(crate) fn layers(
     file: &File,
     (written, stack): (&VariantStack, &StackPlan),
@@ -81,7 +81,7 @@ pub(crate) fn devices(
     .collect()
 }
 
-/// Refuses corpora that no command reads, and names that something else has.
+/// Refuses corpora that no command reads, and corpora with the name of something else.
 pub(crate) fn corpora(
     written: &[WrittenCorpus],
     devices: &[Devices],

@@ -13,7 +13,7 @@ use crate::written::scale::{self, Scale};
 use crate::written::variant_figure::VariantFigure;
 use plan::Plan;
 
-/// Reads, checks and plans the experiment in `text`, with what is wrong at another scale.
+/// Reads, checks and plans the experiment in `text`; mistakes at other scales are found too.
 pub(crate) fn compose(
     file: &str,
     text: &str,
@@ -54,7 +54,7 @@ pub(crate) fn compose(
     }
 }
 
-/// Tells whether `other`, that of another scale perhaps, says the same but for sizes and numbers.
+/// Tells whether the message `other`, perhaps of another scale, is the same except for sizes and numbers.
 fn is_same(other: &str, message: &str) -> bool {
     let is_unit = |word: &str| word == "bytes" || word.len() <= 4 && word.ends_with('B');
     let words = |text: &str| -> Vec<String> {
@@ -66,8 +66,8 @@ fn is_same(other: &str, message: &str) -> bool {
     words(other).ends_with(&words(message))
 }
 
-/// The scales at which the experiment can be planned: the one that is asked for, those of the file, and where it has any also those
-/// that every experiment has.
+/// The scales at which the experiment can be planned: the one that is asked for and, if the file has scales, those and the two that every
+/// experiment has.
 fn scales<'a>(file: &'a File, asked: &'a str) -> Vec<&'a str> {
     let own = file.scale.iter().map(|scale| scale.name.as_str());
     let usual = scale::USUAL.into_iter().filter(|_| !file.scale.is_empty());
@@ -80,7 +80,7 @@ fn scales<'a>(file: &'a File, asked: &'a str) -> Vec<&'a str> {
     once
 }
 
-/// Returns what the variants of a plan at the scale `name` do not have, though the file measures or expects it of them.
+/// Returns the mistakes about figures that the file measures or expects of variants that do not have them at the scale `name`.
 fn inconsistent(file: &File, facts: &PlanFacts, name: &str) -> Vec<Diagnostic> {
     let silent = facts.variants.iter().filter(|v| !v.stages.iter().any(|stage| stage.measured));
     let unmeasured = silent.map(|variant| unmeasured(variant, &file.variant));
@@ -92,14 +92,14 @@ fn inconsistent(file: &File, facts: &PlanFacts, name: &str) -> Vec<Diagnostic> {
     unmeasured.chain(missing).collect()
 }
 
-/// A variant of which nothing is measured.
+/// Returns the mistake for a variant without a measured stage.
 fn unmeasured(variant: &VariantFacts, written: &[WrittenVariant]) -> Diagnostic {
     let is = |entry: &&WrittenVariant| {
         let rest = variant.name.strip_prefix(entry.name.get_ref().as_str());
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(", "))
     };
     let message = format!("No stage of variant '{}' is measured", variant.name);
-    let help = "measure = true on a stage that it has: 'only' keeps the others from it";
+    let help = "set measure = true on one of its stages: 'only' keeps the measured ones from it";
     let span = written.iter().find(is).map(|entry| entry.name.span());
     Diagnostic { span, ..Diagnostic::at(0..0, message, help).resting() }
 }

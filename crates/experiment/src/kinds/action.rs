@@ -26,7 +26,7 @@ const ACTION: Key = key("action", "the name of an action of the layer", "\"resta
 #[derive(Debug, Clone)]
 pub(crate) struct Act {
     action: Spanned<String>,
-    /// The keys that are left: those of the action.
+    /// The remaining keys, which are those of the action.
     keys: Settings,
     at: Range<usize>,
 }
@@ -46,7 +46,7 @@ impl Act {
         Ok(Self { action, keys: keys.collect(), at })
     }
 
-    /// The action comes when a part of the layer is not as it needs it.
+    /// Returns the mistake for an action at a time when a part of the layer is not in the state that it needs.
     fn out_of_order(&self, does: PartEffect, kind: &Kind, why: &str) -> Diagnostic {
         let remedy = |other: &&ActionKind| match (does, other.part) {
             (PartEffect::Brings(part), Some(PartEffect::Takes(other)))
@@ -69,7 +69,7 @@ impl Act {
 }
 
 impl StageTask for Act {
-    /// The steps on this stack; what the layer offers from then on is noted there, and its settings, too.
+    /// Plans the steps on this stack, and notes there the layer's settings and what it offers afterwards.
     fn plan(&self, stage: &StageHead, on: &mut Planner) -> Result<Vec<StagePlan>, Diagnostic> {
         let Planner { stack, running, .. } = on;
         let target = targets::of(stage, stack)?;

@@ -1,4 +1,4 @@
-//! `do = "age"`: a file system is made old on purpose, and measured before and after.
+//! `do = "age"`: a file system is aged on purpose, and measured before and after.
 
 use results::model::StageData;
 use units::{Bytes, Key, Nanos, Percent};
@@ -24,7 +24,7 @@ const APPEND: Key =
 const ROUNDS: Key = Key { name: "rounds", takes: "how many, from 1 to 10000", example: "40" };
 const RUNS: Key = Key {
     name: "runs_per_file",
-    takes: "runs of a file, more than 1 on average, after which rounds end",
+    takes: "the mean number of runs per file, above 1, at which rounds end",
     example: "30",
 };
 const BYTES: Key =
@@ -92,7 +92,7 @@ impl Ageing {
             Some(size) if fill_percent.is_none() || size.get_ref().0 < LEAST_FILLER => {
                 let message = match fill_percent {
                     None => {
-                        "fill_file says how large files of fill are, which is not asked for".into()
+                        "fill_file sets the size of files for fill, which is not asked for".into()
                     }
                     Some(_) => format!("fill_file cannot be {}", size.get_ref()),
                 };
@@ -147,14 +147,14 @@ fn content(
     load.passes = Some(1);
     let load = load::checked(load, places, around.file)?;
     if load.content.scope == content::Scope::Live {
-        let message = "content.scope = \"live\" is of addresses";
+        let message = "content.scope = \"live\" needs addresses";
         let help = "leave it out: files of an ageing have no addresses";
         return Err(Diagnostic::at(places.at("content.scope"), message, help));
     }
     Ok(load.content)
 }
 
-/// About how long it takes: rounds, in which each file is opened and grows, and what is filled and read beside them.
+/// Estimates how long it takes: the rounds, in which each file is opened and grows, and the filling and reading.
 fn about(plan: &AgeingPlan, there: Bytes) -> Nanos {
     let opened = plan.files.saturating_mul(plan.all_rounds());
     let rounds = estimate::amount(opened, plan.grown_bytes());

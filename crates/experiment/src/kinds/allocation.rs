@@ -25,8 +25,8 @@ pub(crate) const KIND: StageKind = StageKind {
 pub(crate) struct Allocation;
 
 impl StageTask for Allocation {
-    /// The needs of the layers of this stack by now, each driven at the device that stands over it; where the stage names a layer, what it
-    /// and those under it need. A stack that needs nothing gives no stage.
+    /// Plans one load for each layer that allocates lazily, on the device that stands over it; where the stage names a layer, only for that one
+    /// and those under it. Without such layers there is no stage.
     fn plan(&self, stage: &StageHead, on: &mut Planner) -> Result<Vec<StagePlan>, Diagnostic> {
         let stack = &on.stack;
         let upper = targets::of(stage, stack)?.name;
@@ -51,7 +51,7 @@ impl StageTask for Allocation {
     }
 }
 
-/// One write into every unit that the layer allocates lazily, of zeros: they take no data blocks.
+/// Returns a load with one write of zeros, which take no data blocks, into every unit that the layer allocates lazily.
 fn one(layer: &str, need: &Allocate, stage: &StageHead, target: Target) -> StagePlan {
     let load = LoadSpec {
         ops: workload::Ops::only(workload::OpName::Write),

@@ -20,7 +20,7 @@ pub(crate) struct RunningLayers<'a> {
 }
 
 impl<'a> RunningLayers<'a> {
-    /// As they were raised.
+    /// Returns the layers with the settings that they are raised with.
     pub(crate) fn new(stack: &StackPlan, run_tag: &'a str) -> Self {
         Self { layers: stack.layers.clone(), run_tag, gone: Vec::new() }
     }
@@ -78,7 +78,7 @@ impl<'a> RunningLayers<'a> {
         Ok(())
     }
 
-    /// A layer that is filled must have what its figures are of.
+    /// Refuses to fill a layer while a part that its figures are about is gone.
     pub(crate) fn whole(&self, layer: &str, stage: &StageHead) -> Result<(), Diagnostic> {
         let own = self.layers.iter().find(|own| own.name == layer);
         let Some(kind) = own.and_then(|own| layers::kind(&own.kind)) else { return Ok(()) };
@@ -150,7 +150,7 @@ impl<'a> RunningLayers<'a> {
     }
 }
 
-/// A setting changes when a part of the layer is not as that needs it.
+/// Returns the mistake for a change of a setting while a part of the layer is not in the state that the change needs.
 fn change_out_of_order(
     path: &str,
     span: Range<usize>,

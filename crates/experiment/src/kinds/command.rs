@@ -42,18 +42,18 @@ const FIGURES: Key = key(
     "{ files = { from = \"stdout\", pattern = '(\\d+) files' } }",
 );
 
-/// Time limit of a command unless said.
+/// Default time limit of a command.
 const USUAL_LIMIT: Nanos = Nanos::from_secs(600);
-/// The longest that can be said.
+/// Longest time limit that a file can set.
 const LONGEST: Nanos = Nanos::from_secs(24 * 3600);
 /// Time of a command that an estimate assumes, since nobody knows it beforehand: the commands of the shipped experiments took 3 to 11 s in an
 /// emulated guest.
 const ASSUMED: Nanos = Nanos::from_secs(8);
-/// The interpreter of a script unless said.
+/// The default interpreter of a script.
 const SH: &str = "/bin/sh";
 /// Package that gives `cp` and its like, in the lab, to a command that names no packages.
 const USUAL_PACKAGE: &str = "coreutils";
-/// The package of [`SH`]: the shell of the guest's own root runs tools of its own in place of the packages'.
+/// The package of [`SH`]: the shell in the guest's own root would run built-in tools in place of those of packages.
 const SH_PACKAGE: &str = "dash";
 
 /// A command as written.
@@ -106,7 +106,7 @@ impl Command {
         })
     }
 
-    /// The command on this stack.
+    /// Plans the command on this stack.
     fn on_stack(
         &self,
         stage: &StageHead,
@@ -186,7 +186,7 @@ impl StageTask for Command {
     }
 }
 
-/// The words of the command, and where they stand.
+/// The words of the command, and their place.
 fn words(
     place: Range<usize>,
     argv: Option<Spanned<Vec<String>>>,
@@ -234,7 +234,7 @@ fn words(
     Ok((words, at))
 }
 
-/// Refuses `{muont}`: outside of a script nothing else is written in braces so.
+/// Refuses mistyped placeholders such as `{muont}`. Outside of scripts a lower-case word in braces can mean nothing else.
 fn mistyped(argv: &[String], at: &Range<usize>) -> Result<(), Diagnostic> {
     for (i, all) in argv.iter().enumerate() {
         for word in plan::placeholder::others(all) {

@@ -22,7 +22,7 @@ pub(crate) const KIND: StageKind = StageKind {
 
 /// Bytes of a block: offsets and sizes of a copy are multiples of this.
 const BLOCK: u64 = 4096;
-/// Bytes of one write unless said.
+/// Default size of one write.
 const USUAL_WRITE: Bytes = Bytes(64 << 10);
 
 const FROM: Key = key("from", "the role of a device with a file", "\"corpus\"");
@@ -70,7 +70,7 @@ impl CopyStage {
         Ok(copy)
     }
 
-    /// Returns where the blocks go, as a load would write them, and where they come from.
+    /// Returns the target of the blocks, as a load would write them, and their source.
     fn on_stack(
         &self,
         devices: &Devices,
@@ -99,7 +99,7 @@ impl CopyStage {
                 there,
                 self.from_offset.0
             );
-            let help = "copy less, or leave size away for all that is there".to_owned();
+            let help = "copy less, or leave size out to copy all that is there".to_owned();
             return Err(mistake("from", message, help).resting());
         }
         let whole = bytes.0.is_multiple_of(self.block_size.0);

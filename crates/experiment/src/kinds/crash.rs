@@ -1,4 +1,4 @@
-//! `do = "crash"`: the machine is gone between two instructions, and what is left on its disks is brought up again.
+//! `do = "crash"`: the machine stops between two instructions, and its stack is brought up again from what is left on the disks.
 
 use layers::step::MachineEnd;
 use results::model::StageData;
@@ -19,7 +19,7 @@ const POWER: Key = key(
 
 const DURING_LOAD: Key = key(
     "during_load",
-    "true (at a drawn moment of the load before it) or false (after it)",
+    "true (at a random moment of the load before it) or false (after it)",
     "true",
 );
 
@@ -50,7 +50,7 @@ struct Crash {
     cuts_load: bool,
 }
 
-/// Refuses a crash in the midst of what is no load, of one whose length is not known, and of one that is measured.
+/// Refuses a crash during a stage that is no load, during a load of unknown length, and during a measured load.
 pub(crate) fn check(
     stage: &StageHead,
     planned: &[StagePlan],
@@ -71,7 +71,7 @@ pub(crate) fn check(
         }
         Some(_) => return Ok(()),
     };
-    let message = format!("Stage '{}' is to come in the midst of a load, and {why}", stage.name);
+    let message = format!("Stage '{}' is to come during a load, but {why}", stage.name);
     Err(Diagnostic::at(stage.places.at("during_load"), message, help).resting())
 }
 

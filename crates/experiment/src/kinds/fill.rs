@@ -31,9 +31,9 @@ const BY: Key = key(
 );
 /// Parts of the range that a load in order fills, one in each round.
 const PARTS: u64 = 64;
-/// The least of a part.
+/// The smallest part, bytes.
 const SMALLEST_PART: u64 = 16 << 20;
-/// Block size of writes in order, unless said.
+/// Default block size of writes in order.
 const USUAL_BLOCK: Bytes = Bytes(Bytes::MIB);
 
 /// A fill as written.
@@ -47,7 +47,7 @@ pub(crate) struct Fill {
 }
 
 impl Fill {
-    /// Time limit of a fill unless said.
+    /// Default time limit of a fill.
     const USUAL_DEADLINE: Nanos = Nanos::from_secs(30 * 60);
     /// Time of a fill that an estimate assumes, since nobody knows it beforehand.
     const ASSUMED: Nanos = Nanos::from_secs(60);
@@ -70,7 +70,7 @@ impl Fill {
         Ok(Self { goal, by, places: Some(places) })
     }
 
-    /// The load of a fill, if one is written; until when it goes on is said by [`Fill::until`].
+    /// Reads the load of a fill, if one is written; [`Fill::until`] sets its goal.
     pub(crate) fn read_by(table: &mut Table, file: &str) -> Result<Option<Self>, Diagnostic> {
         let Some(by) = table.table(&BY, "The load of a state")? else { return Ok(None) };
         let places = by.places();
@@ -93,12 +93,12 @@ impl Fill {
         Self { goal: Goal::Value { layer, metric, at_least }, ..self }
     }
 
-    /// Returns where the keys of the load stand; those of the `stage` where it is not written.
+    /// Returns the places of the load's keys, or, where no load is written, those of the keys of the `stage`.
     fn places<'a>(&'a self, stage: &'a Places) -> &'a Places {
         self.places.as_ref().unwrap_or(stage)
     }
 
-    /// The fill on this stack, and what it drives.
+    /// Plans the fill on this stack, with its targets.
     fn on_stack(
         &self,
         stage: &StageHead,
@@ -131,7 +131,7 @@ impl Fill {
             };
             (aims, rounds)
         };
-        // Rounds go on where the one before ended: in bytes.
+        // A round goes on where the one before ended, so its range is in bytes.
         let by = match (&rounds, &aims[..]) {
             (Rounds::Parts { .. }, [aim]) => self.by.clone().in_bytes(aim.bytes()),
             _ => self.by.clone(),
@@ -139,7 +139,7 @@ impl Fill {
         Ok((FillPlan { by: Box::new(by), rounds, ..reached }, aims))
     }
 
-    /// Its load does not write new files in order, and only such a load fills the file system that stands over `layer`.
+    /// Refuses a load that does not write new files in order: only such a load fills the file system that stands over `layer`.
     fn disordered(&self, stage: &StageHead, layer: &str) -> Diagnostic {
         let in_order = "by = { ops = { write = 100 } }";
         let Some(places) = &self.places else {
@@ -234,7 +234,7 @@ fn load_of(mut table: Table, places: &Places, file: &str) -> Result<LoadSpec, Di
         let message = format!("The load of a fill has no '{key}': nothing of it is measured");
         return Err(Diagnostic::at(places.at(key), message, "take it away"));
     }
-    // Rounds go on where the one before ended, if all goes in order by one job; other orders would begin anew.
+    // Only if one job does all in order does a round continue where the one before ended; in other orders each would start at the beginning.
     let ordered = spec.ops.names().filter(|op| op.has_place()).find(|op| {
         use Pattern::{Interleaved, Sequential, Strided};
         matches!(spec.pattern_of(*op), Sequential | Interleaved { .. } | Strided { .. })

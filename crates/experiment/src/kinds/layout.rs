@@ -24,7 +24,7 @@ const SIZE: Key = key("size", "the size of each file", "\"256M\"");
 
 /// Most files of a layout: each is open while a load drives it.
 const MOST: u64 = 1000;
-/// Block size in which a file is written, unless said.
+/// Default block size in which a file is written.
 const USUAL_BLOCK: Bytes = Bytes(Bytes::MIB);
 /// Smallest unit of direct I/O, bytes: offsets and sizes are multiples of it.
 const SECTOR: u64 = 512;
@@ -83,7 +83,7 @@ impl Layout {
         let wanted = Bytes(self.size.0.saturating_mul(self.files));
         let there = Bytes(target.offer.bytes());
         if wanted > there {
-            // Two sizes that would look the same.
+            // Sizes that would look the same when rounded are shown exactly.
             let near = wanted.to_string() == there.to_string();
             let there = if near { there.exact() } else { there.to_string() };
             let (wanted, name) = (wanted.exact(), &target.name);
@@ -101,7 +101,7 @@ impl StageTask for Layout {
     fn plan(&self, stage: &StageHead, on: &mut Planner) -> Result<Vec<StagePlan>, Diagnostic> {
         let mut aim = self.aim(stage, &on.stack)?;
         let planned = stage.driving(&self.load, vec![aim.clone()])?;
-        // They are there from now on.
+        // From now on the files exist.
         aim.files.iter_mut().for_each(|files| files.make = false);
         on.layouts.insert(stage.name.clone(), aim);
         Ok(vec![planned])

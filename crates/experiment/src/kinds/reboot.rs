@@ -1,4 +1,4 @@
-//! `do = "reboot"`: a restart of the whole stack, with the machine booted anew while it is down.
+//! `do = "reboot"`: a restart of the whole stack, with a reboot of the machine while the stack is down.
 
 use layers::step::{Action, MachineEnd, Step};
 use results::model::StageData;
@@ -33,7 +33,7 @@ impl StageTask for Reboot {
 /// Time that it takes a machine to end and to boot, and a stack to come up.
 pub(crate) const ABOUT: Nanos = Nanos::from_secs(30);
 
-/// Returns the step that boots the machine, and those that begin anew what it recorded of its devices, and set their queues.
+/// Returns the step that reboots the machine, and those that restart the recording of its devices and set their queues again.
 pub(crate) fn boot(on: &Planner, after: MachineEnd, about: &str) -> Vec<Step> {
     let boot = Step {
         about: about.into(),

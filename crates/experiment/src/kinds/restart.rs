@@ -63,7 +63,7 @@ pub(crate) fn plan(
     Ok(vec![stage.doing(steps, on.stack.top.clone(), about)?])
 }
 
-/// Returns how a layer is restarted; the mistake names one that does not say so.
+/// Returns the way in which a layer is restarted; the mistake names a layer that has none.
 fn of_layer(
     name: &str,
     stage: &StageHead,

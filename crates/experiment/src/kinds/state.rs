@@ -34,7 +34,7 @@ pub(crate) const KIND: StageKind = StageKind {
 struct StateStage {
     state: Spanned<String>,
     otherwise: Otherwise,
-    /// The load that brings it there, where the experiment says one.
+    /// The load that brings it there, where the experiment gives one.
     by: Option<Fill>,
 }
 
@@ -121,7 +121,7 @@ impl StateStage {
 }
 
 impl StageTask for StateStage {
-    /// The stage that brings the layer there with what it does, and what proves it.
+    /// Plans the stages that bring the layer to the state; the last of them carries the proof.
     fn plan(&self, stage: &StageHead, on: &mut Planner) -> Result<Vec<StagePlan>, Diagnostic> {
         let (name, state) = self.find(stage, &on.stack)?;
         let Some((layer, kind, run_tag)) = on.running.layer(&name) else {
@@ -142,7 +142,7 @@ impl StageTask for StateStage {
             round,
             otherwise: self.otherwise,
         };
-        // Whoever reads the plan sees the stage that it comes down to.
+        // The plan shows the kind of stage that this one turns into.
         let (kind, task) = self.means(stage, &name, state)?;
         // Loads reach the layer through what stands on it; whatever else is done is done to the layer itself.
         let by_load = matches!(state.by, StateMethod::Load { .. });
@@ -163,7 +163,7 @@ impl StageTask for StateStage {
         self.by.iter_mut().flat_map(Fill::loads_mut).collect()
     }
 
-    /// The needs of it where a layer is discarded on the way there.
+    /// Returns the needs of a discard, if one may bring a layer to this state.
     fn needs(&self) -> Needs {
         let states = layers::kinds().iter().flat_map(|kind| kind.states);
         let mut own = states.filter(|state| state.name == self.state.get_ref());
@@ -172,7 +172,7 @@ impl StageTask for StateStage {
     }
 }
 
-/// A criterion about runs of writes is one about the size of a write where nobody records them: that says less, and is always known.
+/// Replaces a criterion about runs of writes by one about the size of a write where runs are not recorded: that says less, but is always known.
 fn told(criterion: Criterion, stack: &StackPlan) -> Criterion {
     if criterion.metric == machine::RUN_BYTES && !stack.records(&criterion.layer) {
         return Criterion { metric: machine::WRITE_BYTES.to_owned(), ..criterion };

@@ -1,4 +1,4 @@
-//! Stages that are nothing but steps: pauses, caches, settings, trimming, mounting anew.
+//! Stages that are nothing but steps: pausing, dropping caches, changing settings, trimming, remounting.
 
 use layers::Offer;
 use layers::step::{Action, Step};
@@ -49,7 +49,7 @@ const fn quiet(name: &'static str, what: &'static str, works_on: WorksOn) -> Kin
     KindFacts::new(name, what, works_on, StageData::Nothing)
 }
 
-/// A stage whose own keys are read.
+/// Makes a stage whose own keys have all been read; any other key is a mistake.
 fn alone(table: Table, steps: Steps) -> Result<Box<dyn StageTask>, Diagnostic> {
     table.finish().map(|()| Box::new(steps) as Box<dyn StageTask>)
 }
@@ -84,7 +84,7 @@ impl StageTask for Steps {
     fn plan(&self, stage: &StageHead, on: &mut Planner) -> Result<Vec<StagePlan>, Diagnostic> {
         let stack = &on.stack;
         let target = match (self, targets::of(stage, stack)?) {
-            // A device under something else would lose that.
+            // Discarding a device would destroy the layer that stands on it.
             (Self::Trim, Target { offer: Offer::Block { .. }, .. }) => {
                 targets::block(stage, stack)?
             }

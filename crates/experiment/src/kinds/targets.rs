@@ -48,7 +48,7 @@ fn unburdened(target: Target, stage: &StageHead, stack: &StackPlan) -> Result<Ta
     Ok(target)
 }
 
-/// The key that says what the target is, as far as one does.
+/// The key that names the target; `do` where none is written.
 fn key(stage: &StageHead) -> &'static str {
     let written = |key: &&str| stage.places.has(key);
     ["files", "target"].into_iter().find(written).unwrap_or("do")
@@ -87,7 +87,7 @@ pub(crate) fn directory(stage: &StageHead, stack: &StackPlan) -> Result<Target, 
     Ok(target)
 }
 
-/// Returns what the load of `stage` drives, of what was laid out before.
+/// Returns the targets of the load of `stage`, which may be files that were laid out before.
 pub(crate) fn aims(
     stage: &StageHead,
     stack: &StackPlan,

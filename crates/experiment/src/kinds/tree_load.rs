@@ -78,7 +78,7 @@ impl Tree {
         load.passes = Some(1);
         let load = load::checked(load, &places, around.file)?;
         if load.content.scope == content::Scope::Live {
-            let message = "content.scope = \"live\" is of addresses";
+            let message = "content.scope = \"live\" needs addresses";
             let help = "leave it out: files of a tree have no addresses";
             return Err(Diagnostic::at(places.at("content.scope"), message, help));
         }
@@ -100,7 +100,7 @@ impl Tree {
     }
 }
 
-/// Reads the weights, or the table that they are in, which stands beside the file.
+/// Reads the weights, or the table of weights, whose path is relative to the experiment's file.
 fn weights(table: &mut Table, file: &str) -> Result<Mix, Diagnostic> {
     let at = table.places().at(OPS.name);
     let text = table.need::<String>(&OPS)?;

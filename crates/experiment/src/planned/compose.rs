@@ -31,7 +31,7 @@ use crate::written::trial::Trial;
 use crate::written::variants::{self, Variant, Variants};
 use plan::{CellPlan, DevicePlan, Machine, Needs, Plan};
 
-/// The note on a file of before.
+/// The note on a file with the words of earlier versions.
 const TREES: &str = "[trees.X] is called [corpora.X] now, {tree.X} {corpus.X}, and tree.X.KEY corpus.X.KEY; the old words are still read";
 
 /// Choices of the caller, beside the file.
@@ -45,7 +45,7 @@ pub struct PlanOptions {
     pub repeat: Option<Repeat>,
     /// Sizes of the real devices by role, instead of the file's.
     pub sizes: BTreeMap<String, Bytes>,
-    /// At which scale.
+    /// The scale to plan at.
     pub scale: Scale,
     /// Names of the variants to run, several in one text with commas between them; empty for all.
     pub only: Vec<String>,
@@ -136,7 +136,7 @@ fn planned<'t>(
     }
     let differ = devices::fit(&mut read.devices, &choices.sizes);
     let of_run = (choices.run_tag.as_str(), parsed.latency_by_layer);
-    // What layers and stages make of a file of which parts are missing says nothing.
+    // From a file that could not be read completely, layers and stages would only report consequences of the missing parts.
     let built = match whole {
         true => build(&variants.all, &read, &corpora, of_run).unwrap_or_else(|wrong| {
             mistakes.extend(wrong);
@@ -153,7 +153,7 @@ fn planned<'t>(
     if !mistakes.is_empty() {
         return Err(source.fail(once(mistakes)));
     }
-    // What a figure stands for that names no variant is the same whichever of them run.
+    // A figure that names no variant stands for the same one whichever variants run, so all names are needed.
     let names: Vec<&str> = variants.all.iter().map(|variant| variant.name.as_str()).collect();
     let chosen: Vec<PlannedVariant> =
         built.into_iter().enumerate().filter(|(i, _)| picked.contains(i)).map(|(_, m)| m).collect();
@@ -170,7 +170,7 @@ fn planned<'t>(
     Ok(plan)
 }
 
-/// Returns what is wrong with what is asked, drawn, expected and reported.
+/// Returns the mistakes in questions, pictures, expectations and reported figures.
 fn of_figures(parsed: &File, read: &Read, variants: &Variants) -> Vec<Diagnostic> {
     // Without a measured stage nothing has figures.
     let none: Vec<_> = read.stages.iter().filter_map(|own| stages::check_measured(own)).collect();
@@ -205,7 +205,7 @@ fn build<'a, 't>(
     variants.iter().enumerate().map(one).collect()
 }
 
-/// Levels of a factor between which nothing differs, whatever the levels of the others are: they would be compared as if something did.
+/// Returns the mistakes about levels of a factor that make no difference at any levels of the others: they would be compared as if they did.
 fn equal_levels(factors: &[Factor], built: &[PlannedVariant]) -> Vec<Diagnostic> {
     factors
         .iter()
@@ -252,7 +252,7 @@ struct PlannedVariant<'a, 't> {
 }
 
 impl PlannedVariant<'_, '_> {
-    /// Tells whether it does the same, however that is written.
+    /// Tells whether it does the same as `other`, however the two are written.
     fn does_as(&self, other: &Self) -> bool {
         self.devices == other.devices
             && self.machine == other.machine
@@ -273,7 +273,7 @@ struct Read {
 }
 
 impl Read {
-    /// Reads one more variant; what is wrong with it.
+    /// Reads one more variant, and returns its mistakes.
     fn add(&mut self, variant: &Variant, file: &str, variants: &[Variant]) -> Vec<Diagnostic> {
         let mut mistakes = Vec::new();
         let mut keep = |wrong| mistakes.extend(wrong);
@@ -287,7 +287,7 @@ impl Read {
     }
 }
 
-/// Mistakes in what several variants share, each told once.
+/// Removes repetitions of mistakes, which parts shared by several variants cause.
 fn once(mistakes: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let mut told: Vec<Diagnostic> = Vec::new();
     for mistake in mistakes {
@@ -298,7 +298,7 @@ fn once(mistakes: Vec<Diagnostic>) -> Vec<Diagnostic> {
     told
 }
 
-/// The stages of all variants, those that do the same operations, and pick the same figures, under one name once.
+/// The stages of all variants; stages of one name that do the same operations and pick the same figures are listed once.
 fn distinct(variants: &[Vec<Stage>]) -> Vec<Stage> {
     let figures = |stage: &Stage| -> Vec<String> {
         stage.task.picked().into_iter().flatten().map(str::to_owned).collect()
@@ -395,13 +395,13 @@ fn factor(factor: &Factor) -> FactorFacts {
     }
 }
 
-/// The value that the source reported, of the first of all variants unless it is said.
+/// The values that the source reported; those that name no variant are of the first one.
 fn reported(file: &File, variants: &[&str]) -> Vec<ReportedFacts> {
     let first = variants.first().copied().unwrap_or_default();
     file.reported.iter().map(|reported| reported.facts(first)).collect()
 }
 
-/// The expected value, of the last of all variants unless it is said.
+/// The expected values; those that name no variant are of the last one.
 fn expectations(file: &File, variants: &[&str], scale: &str) -> Vec<ExpectedFigure> {
     let last = variants.last().copied().unwrap_or_default();
     file.expect.iter().map(|expected| expected.facts(last, scale)).collect()

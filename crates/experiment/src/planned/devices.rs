@@ -17,7 +17,7 @@ use plan::{ATTRIBUTES, ModelPlan};
 
 /// Bytes of a block: sizes of devices and of files that are copied from are multiples of this.
 const BLOCK: u64 = 4096;
-/// The least that a stack can stand on.
+/// Smallest device that a stack can stand on.
 const LEAST: Bytes = Bytes(64 * Bytes::MIB);
 
 /// All devices by role.
@@ -31,7 +31,7 @@ pub(crate) struct Devices {
     pub models: BTreeMap<String, ModelPlan>,
     /// Attributes and limits by role, of devices for which the file gives any.
     pub attributes: BTreeMap<String, Attributes>,
-    /// Those to which writes are recorded, for the length of their runs.
+    /// Roles of the devices whose writes are recorded, to know the length of runs of consecutive writes.
     pub recorded: BTreeSet<String>,
     /// Settings of their queues.
     pub environment: Vec<AskedSetting>,
@@ -44,7 +44,7 @@ pub(crate) struct Image {
     pub size: Bytes,
 }
 
-/// Reads the devices of a variant; `name` is the experiment's file, which files are named from.
+/// Reads the devices of a variant; paths are relative to `name`, the experiment's file.
 pub(crate) fn read(variant: &Variant, name: &str) -> Result<Devices, Vec<Diagnostic>> {
     let mut devices = Devices::default();
     let mut mistakes = Vec::new();
@@ -114,8 +114,8 @@ pub(crate) fn read(variant: &Variant, name: &str) -> Result<Devices, Vec<Diagnos
     if mistakes.is_empty() { Ok(devices) } else { Err(mistakes) }
 }
 
-/// Gives every variant the same devices: the real one's size, else the largest that a variant asks for. A layer that takes all of its
-/// device takes as much in every variant. Roles of which the sizes differ are given back.
+/// Gives every variant the same devices: the real one's size, else the largest that a variant asks for. So a layer that takes all of its
+/// device takes the same amount in every variant. Returns the roles whose sizes differed.
 pub(crate) fn fit(variants: &mut [Devices], real: &BTreeMap<String, Bytes>) -> Vec<String> {
     let mut largest: BTreeMap<String, Bytes> = BTreeMap::new();
     let mut differ = Vec::new();
@@ -189,14 +189,14 @@ fn check_size(size: &Spanned<Bytes>) -> Option<Diagnostic> {
     })
 }
 
-/// The file, found from where the experiment stands; the error is a message and its remedy.
+/// Examines the file, whose path is relative to the experiment's folder; the error is a message and its remedy.
 fn image_of(image: &str, experiment: &str) -> Result<Image, (String, &'static str)> {
     let folder = Path::new(experiment).parent().unwrap_or(Path::new(""));
     let path = folder.join(image);
     let cannot = |error: std::io::Error| {
         (
             format!("{} cannot be read: {error}", path.display()),
-            "name a file or block device, from the experiment's folder on",
+            "name a file or block device; its path is relative to the experiment's folder",
         )
     };
     let length = sys::input::open_or_device(&path).and_then(|mut file| file.seek(SeekFrom::End(0)));

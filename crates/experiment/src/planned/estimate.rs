@@ -24,13 +24,13 @@ pub(crate) fn load(spec: &LoadSpec, target: Bytes) -> Nanos {
     [spec.duration, by_amount].into_iter().flatten().min().unwrap_or_default()
 }
 
-/// About how long so many I/Os and bytes take.
+/// About how long this many I/Os and bytes take.
 pub(crate) fn amount(ios: u64, bytes: Bytes) -> Nanos {
     let at = |n: u64, per_s: u64| n as f64 / per_s as f64 * Nanos::PER_SECOND as f64;
     Nanos(at(ios, ASSUMED_IOPS).max(at(bytes.0, ASSUMED_BYTES_PER_S)) as u64)
 }
 
-/// About how long it takes to allocate so many units of a layer.
+/// About how long it takes to allocate this many units of a layer.
 pub(crate) fn allocation(units: u64) -> Nanos {
     Nanos(units.saturating_mul(Nanos::PER_SECOND) / ALLOCATED_PER_S).max(Nanos::from_secs(1))
 }
@@ -51,7 +51,7 @@ fn written(stage: &StagePlan) -> u64 {
         Task::Load(_) => 0,
         Task::Copy(copy) => copy.bytes.0,
         Task::Fill(fill) if !fill.by.writes() => 0,
-        // Nobody knows: at most the target is full.
+        // Not known beforehand: at most the target becomes full.
         Task::Fill(_) | Task::Command(_) | Task::Tree(_) | Task::Age(_) => {
             stage.target.offer.bytes()
         }

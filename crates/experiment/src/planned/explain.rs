@@ -74,7 +74,7 @@ pub struct ExplainedVariant {
     pub name: String,
     /// About how long one of its cells takes, nanoseconds.
     pub about_ns: u64,
-    /// Settings of the machine that the experiment gives, by key: of that of the lab, and of the environment.
+    /// Settings that the experiment gives, by key: of the lab's machine, and of the environment.
     pub machine: std::collections::BTreeMap<String, String>,
     /// Steps that raise the stack, in order.
     pub up: Vec<String>,
@@ -82,7 +82,7 @@ pub struct ExplainedVariant {
     pub ready: Vec<String>,
     /// Figures of the layers, as formulas give them.
     pub computed: Vec<ExplainedFigure>,
-    /// The most that caches can hit of measured loads, and the least time for that.
+    /// Upper bounds of caches' hit rates in measured loads, and the least time to reach them.
     pub bounds: Vec<String>,
     /// Stages that it runs.
     pub stages: Vec<String>,
@@ -110,7 +110,7 @@ impl std::fmt::Display for ExplainedFigure {
         let (name, value) = layers::metric(metric).map_or_else(
             || (metric.as_str(), value.to_string()),
             |known| {
-                // Of blocks every one counts: formulas tell them exactly.
+                // Formulas give numbers of blocks exactly, so all digits are shown.
                 let exact = known.unit == Unit::Blocks;
                 let grouped = || units::show::grouped(*value as u64);
                 (known.name, if exact { grouped() } else { known.unit.show(*value) })
@@ -160,7 +160,7 @@ pub fn explain(plan: &Plan) -> Explained {
     }
 }
 
-/// In the order of the file; the cells have one that is drawn.
+/// Returns the variants in the order of the file; the cells are in random order.
 fn variants(plan: &Plan) -> Vec<ExplainedVariant> {
     let cell = |name: &str| plan.cells.iter().find(|cell| cell.variant == name);
     let facts = plan.facts.variants.iter();
@@ -230,7 +230,7 @@ fn variant(cell: &CellPlan, facts: &VariantFacts, asked: &[AskedMetric]) -> Expl
     }
 }
 
-/// Returns what a cache can do at most in a stage.
+/// Describes the upper bound of a cache in a stage.
 fn most(stage: &str, bound: &CacheBound) -> String {
     let CacheBound { layer, percent, chunk_bytes, chunks, warm_up_ns, .. } = bound;
     let (percent, grouped) = (Unit::Percent.show(*percent), units::show::grouped(*chunks));
@@ -238,7 +238,7 @@ fn most(stage: &str, bound: &CacheBound) -> String {
         format!(", for which the modelled disk takes {}", Nanos(ns))
     });
     format!(
-        "{stage}: of the reads at most {percent} can hit {layer}; for 2 points less {grouped} chunks of {} have to come in{time}",
+        "{stage}: of the reads at most {percent} can hit {layer}; to come within 2 points of that, {grouped} chunks of {} have to be read in{time}",
         Bytes(*chunk_bytes)
     )
 }
@@ -260,7 +260,7 @@ fn stage(stage: &StagePlan, facts: &VariantFacts, asked: &[AskedMetric]) -> Stri
     let about = known.map_or("", |k| &k.about);
     let time = match stage.command() {
         Some(_) => ", time unknown".to_owned(),
-        // What takes hardly any time has none that is worth telling, and a load for 2 s has said so.
+        // Nothing is added for a stage that takes hardly any time, or whose description ends with its time.
         None if stage.about.0 == 0 => String::new(),
         None if about.ends_with(&format!("for {}", stage.about)) => String::new(),
         None => format!(", about {}", stage.about),
@@ -268,7 +268,7 @@ fn stage(stage: &StagePlan, facts: &VariantFacts, asked: &[AskedMetric]) -> Stri
     let natural = stage.driven().is_some_and(|load| texture::suits(asked, load));
     let why =
         if natural { " (texture natural, which suits the CPU time that is asked)" } else { "" };
-    // A load that ends after so many I/Os has said so.
+    // A load that ends by its number of I/Os has named the number already.
     let said = stage.load().is_some_and(|load| load.ios.is_some());
     let amount = amount.filter(|_| !said).unwrap_or_default();
     format!("{before}{}{measured}: {about}{why}{amount}{time}", stage.name)

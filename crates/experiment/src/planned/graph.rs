@@ -28,7 +28,7 @@ pub(crate) struct StackPlan {
     pub facts: Vec<LayerFacts>,
     pub up: Vec<Step>,
     pub ready: Vec<Step>,
-    /// The uppermost layer first: what it holds back must reach the ones below before they come to rest.
+    /// Steps that bring the layers to rest, the uppermost first: what it holds back must reach the ones below before they come to rest.
     pub settle: Vec<Step>,
     pub probes: Vec<Probe>,
     /// Offer of each device and layer, by name.
@@ -40,7 +40,7 @@ pub(crate) struct StackPlan {
     pub needs: Needs,
     /// Every block device of the stack, the devices first.
     nodes: Vec<NamedDevice>,
-    /// The same, the uppermost first, with those that they stand on.
+    /// The same devices, the uppermost first, each with those that it stands on.
     placed: Vec<PlacedDevice>,
     /// Name of the layer that stands on a device or layer, by the name of the lower one.
     taken: BTreeMap<String, String>,
@@ -214,7 +214,7 @@ impl StackPlan {
         self.probes.push(probe);
     }
 
-    /// Records the writes to a device, for the length of their runs.
+    /// Records the writes to a device, to know the length of runs of consecutive writes.
     fn record(&mut self, role: &str, run_tag: &str) {
         let device = NamedDevice { name: role.to_owned(), path: format!("{{device.{role}}}") };
         let (step, probe) = layers::machine::record_writes(&device, run_tag);
@@ -336,7 +336,7 @@ impl StackPlan {
 }
 
 impl StackPlan {
-    /// The layer `name` stands on `below`, which is not there; the only thing that is free may be meant.
+    /// Returns the mistake for a layer `name` on `below`, which does not exist; if only one thing is free, that is suggested.
     fn no_such(&self, below: &str, name: &str, at: Range<usize>) -> Diagnostic {
         let message = format!(
             "Layer '{name}' stands on '{below}', which is no device and no layer before it"
@@ -358,7 +358,7 @@ fn names(offers: &BTreeMap<String, Offer>) -> String {
     offers.keys().cloned().collect::<Vec<_>>().join(", ")
 }
 
-/// The name of what is under each input of a layer, as `on` says it, or the layer `before` it.
+/// The name of the device or layer under each input of a layer: as `on` says, or else the layer `before` it.
 fn named_inputs(
     kind: &Kind,
     written: &WrittenLayer,
@@ -410,7 +410,7 @@ fn named_inputs(
     Ok(named)
 }
 
-/// Returns what an input wants to be, where the offer is not that.
+/// Returns what an input needs, in words; `None` where the offer is that.
 fn missed(wants: InputKind, offer: &Offer) -> Option<&'static str> {
     match (wants, offer) {
         (InputKind::Block, Offer::Block { .. })

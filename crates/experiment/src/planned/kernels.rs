@@ -7,7 +7,7 @@ use crate::written::scale::{quoted, with_set};
 use crate::written::stacks::VariantStack;
 use plan::{KERNEL, Machine};
 
-/// Returns the text of an experiment that runs on these kernels, each variant on each, with values that are set last of all.
+/// Returns the text of an experiment that runs each variant on each of these kernels, with values that override all others.
 pub fn with_kernels(text: String, kernels: &[String], set: &[(String, String)]) -> String {
     match kernels {
         [] => with_set(text, set),
@@ -29,8 +29,8 @@ fn with_factor(mut text: String, kernels: &[String]) -> String {
     text
 }
 
-/// Has every file system made so that the oldest kernel of all variants can mount it, where an experiment does not say it: one that is made
-/// otherwise for another kernel would be another file system.
+/// Gives every file system a format that the oldest kernel of all variants can mount, unless the experiment sets one: file systems in
+/// different formats for different kernels could not be compared.
 pub(crate) fn fix_formats(machines: &[Machine], stacks: &mut [VariantStack]) {
     let Some(oldest) = oldest(machines) else { return };
     for layer in stacks.iter_mut().flat_map(|stack| &mut stack.layers) {

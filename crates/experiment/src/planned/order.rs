@@ -1,6 +1,5 @@
-//! The order of cells: repeat by repeat, the variants of each in an order that is drawn, so that neither drift nor a disturbance that
-//! comes and goes with a period falls on one of them. The order of a sweep's points within a cell is drawn too, equally for all
-//! variants of a repeat.
+//! The order of cells: repeat by repeat, the variants of each repeat in random order, so that neither drift nor a periodic disturbance
+//! falls on one of them. The order of a sweep's points within a cell is random too, but the same for all variants of a repeat.
 
 use units::Seed;
 
@@ -14,7 +13,7 @@ pub fn draw_order(variants: usize, repeats: u32, seed: Seed) -> Vec<(usize, u32)
     (1..=repeats).zip(orders).flat_map(cells).collect()
 }
 
-/// Fisher and Yates.
+/// Shuffles items by the algorithm of Fisher and Yates.
 fn shuffle<T>(items: &mut [T], seed: Seed) {
     let mut random = seed.generator();
     for last in (1..items.len()).rev() {
@@ -22,12 +21,12 @@ fn shuffle<T>(items: &mut [T], seed: Seed) {
     }
 }
 
-/// Brings the points of each sweep into the order that `seed` draws.
+/// Brings the points of each sweep into a random order that follows from `seed`.
 pub(crate) fn sweeps(stages: &mut [StagePlan], seed: Seed) {
     let name = |stage: &StagePlan| stage.sweep.as_ref().map(|sweep| sweep.stage.clone());
     for points in stages.chunk_by_mut(|a, b| a.sweep.is_some() && name(a) == name(b)) {
         let Some(stage) = points.first().and_then(name) else { continue };
-        // What changes before the stage changes before its first point, whichever that is.
+        // Changes before the stage are made before its first point, whichever that is now.
         let before = points.first_mut().map(|first| std::mem::take(&mut first.before));
         shuffle(points, seed.derive(&format!("sweep {stage}")));
         if let (Some(first), Some(before)) = (points.first_mut(), before) {

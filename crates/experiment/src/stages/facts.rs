@@ -34,7 +34,7 @@ pub(crate) fn facts(stage: &StagePlan, stack: &StackPlan, devices: &Devices) -> 
     }
 }
 
-/// Returns what it works on.
+/// Returns the targets that a stage works on.
 fn targets(stage: &StagePlan) -> Vec<TargetFacts> {
     let aim = |aim: &Aim| TargetFacts {
         name: aim.target.name.clone(),
@@ -57,7 +57,7 @@ fn describe(stage: &StagePlan, stack: &StackPlan) -> String {
     format!("{}{}", done(stage, &on), proven.unwrap_or_default())
 }
 
-/// `on` says on what, where a single layer is to be named.
+/// Returns what a stage does, in words; `on` names the layer that it works on, where that has to be named.
 fn done(stage: &StagePlan, on: &str) -> String {
     match &stage.task {
         Task::Load(load) => format!("{}{}", load.describe(), driven(&stage.aims, on)),
@@ -119,7 +119,7 @@ fn filled(fill: &FillPlan, deadline: Option<Nanos>) -> String {
     )
 }
 
-/// Returns what a load drives, in words: of a single block device what `on` says.
+/// Returns the targets of a load, in words; for a single block device that is `on`.
 fn driven(aims: &[Aim], on: &str) -> String {
     let one = |aim: &Aim| match &aim.files {
         None => aim.target.name.clone(),

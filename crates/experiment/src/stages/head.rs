@@ -35,12 +35,12 @@ pub enum WorksOn {
     One,
     /// A load: one layer, several with shares, or files; and hot places.
     Load,
-    /// The same without hot places of its own.
+    /// The same as `Load`, without hot places of its own.
     Rounds,
 }
 
 impl KindFacts {
-    /// Returns the facts of a kind that brings `data`, and whose figures are its own, where it is measured.
+    /// Returns the facts of a kind that brings `data`, and that has figures of its own where it is measured.
     pub const fn new(
         name: &'static str,
         what: &'static str,
@@ -65,13 +65,13 @@ impl KindFacts {
         }
     }
 
-    /// Returns the same kind, the time of which is a figure.
+    /// Returns the same kind with its elapsed time as a figure.
     pub const fn timed(mut self) -> Self {
         self.traits.timed = true;
         self
     }
 
-    /// Returns the same kind, which takes layers down.
+    /// Returns the same kind with the trait that it takes layers down.
     pub const fn down(mut self) -> Self {
         self.traits.down = true;
         self
@@ -92,11 +92,11 @@ pub struct StageHead {
     pub(crate) only: Vec<String>,
     /// Its target, as written.
     pub(crate) target: WrittenTarget,
-    /// When the cell fails because it has not ended.
+    /// The time after which the cell fails if the stage has not ended.
     pub(crate) deadline: Option<Nanos>,
     /// Settings of running layers that change before it, by `layer.key`.
     pub(crate) set: Vec<Named<Value>>,
-    /// Tells whether a load draws hot places of its own.
+    /// Tells whether a load draws its own hot places instead of using those of the other stages.
     pub(crate) fresh_places: bool,
     pub(crate) places: Places,
 }

@@ -57,7 +57,7 @@ pub(crate) fn plan(
     Ok(planned)
 }
 
-/// A stage that does nothing on this stack cannot change anything either.
+/// Returns the mistake for a stage that changes settings but does nothing on this stack: its changes would be lost.
 fn nowhere(stage: &StageHead) -> Diagnostic {
     Diagnostic::at(
         stage.places.at("set"),

@@ -12,7 +12,7 @@ use crate::written::load::operations;
 use crate::written::sweep::Point;
 use plan::{Needs, StagePlan};
 
-/// A kind of stage, and what reads the keys that are its own.
+/// A kind of stage, and the reader of its own keys.
 #[derive(Clone, Copy)]
 pub struct StageKind {
     /// Its facts.
@@ -38,7 +38,7 @@ pub struct Around<'a> {
     pub file: &'a str,
 }
 
-/// Task of a stage, as written. A kind answers what is not as it is usually.
+/// Task of a stage, as written. A kind overrides the methods whose usual answer does not fit it.
 pub trait StageTask: CopyTask {
     /// Makes it ready for a stack: the stages that it becomes there.
     fn plan(&self, stage: &StageHead, on: &mut Planner) -> Result<Vec<StagePlan>, Diagnostic>;
@@ -58,7 +58,7 @@ pub trait StageTask: CopyTask {
         false
     }
 
-    /// Tells whether it makes a file system old.
+    /// Tells whether it ages a file system.
     fn is_ageing(&self) -> bool {
         false
     }
@@ -94,9 +94,9 @@ pub trait StageTask: CopyTask {
     }
 }
 
-/// A task that can be had twice; every task that is `Clone` is one.
+/// A task that can be copied as a trait object; every task that is `Clone` can.
 pub trait CopyTask {
-    /// Returns the same task once more.
+    /// Returns a copy of the task.
     fn copied(&self) -> Box<dyn StageTask>;
 }
 

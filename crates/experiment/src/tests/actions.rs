@@ -54,7 +54,7 @@ fn the_index_is_closed_and_opened_in_an_order_that_the_kernel_answers_to() {
             "index-enable",
         ),
         (&["no dedupe", "index-create"], "dedupe = false keeps it closed", "dedupe = true"),
-        (&["no dedupe", "index-lost"], "'index-create' is for an index", "dedupe = true"),
+        (&["no dedupe", "index-lost"], "'index-create' needs an open index", "dedupe = true"),
     ] {
         let error = staged("", &stages(words)).expect_err("an order that cannot be");
         assert!(error.contains(said) && error.contains(remedy), "{words:?}: {error}");

@@ -28,7 +28,7 @@ const THROUGHPUT: Key = key("throughput", BYTES, "\"100M/s\"");
 const READ_THROUGHPUT: Key = key("read_throughput", BYTES, "\"100M/s\"");
 const WRITE_THROUGHPUT: Key = key("write_throughput", BYTES, "\"100M/s\"");
 
-/// Takes them out of the table of a device.
+/// Takes the attributes and limits out of the table of a device.
 pub(crate) fn take(keys: &mut Table) -> Result<Attributes, Diagnostic> {
     let mut places: Vec<(&str, Range<usize>)> = Vec::new();
     let limit = match keys.table(&LIMIT, "A limit")? {

@@ -20,7 +20,7 @@ const CORPORA: Key =
     key("corpora", "tables, each under its name", "{ files = { package = \"git\" } }");
 const PACKAGE: Key = key("package", "the name of a Debian package", "\"vim-runtime\"");
 const PATH: Key = key("path", "the path of a directory", "\"/usr/share/doc\"");
-/// The same as files of before call it.
+/// The name of the same key in files of earlier versions.
 const TREES: Key = Key { name: "trees", ..CORPORA };
 /// Most corpora of an experiment.
 const MOST: usize = 16;
@@ -42,7 +42,7 @@ enum CorpusSource {
     Made(Box<CorpusSpec>),
 }
 
-/// The corpora of one variant: by the name in the file, the one that the plan has for it.
+/// The corpora of one variant: by their names in the file, the plan's names for them.
 #[derive(Default)]
 pub(crate) struct Corpora(BTreeMap<String, String>);
 
@@ -60,14 +60,14 @@ impl Corpora {
 /// The corpora of all variants.
 #[derive(Default)]
 pub(crate) struct AllCorpora {
-    /// By the name that the plan has for it.
+    /// The corpora by the plan's names for them.
     pub planned: BTreeMap<String, Corpus>,
-    /// Those of each variant.
+    /// The names for each variant.
     pub variants: Vec<Corpora>,
 }
 
 impl WrittenCorpus<'_> {
-    /// Returns what tells it from what a variant sets in its place: the package, or the last part of the path.
+    /// Returns a word that tells it from another corpus that a variant sets in its place: the package, or the last part of the path.
     fn word(&self) -> String {
         let word = match &self.from {
             CorpusSource::Package(package) => package.clone(),
@@ -83,7 +83,7 @@ impl WrittenCorpus<'_> {
 }
 
 impl<'t> WrittenCorpus<'t> {
-    /// It with another value of a key.
+    /// Returns the corpus with another value of a key.
     pub(crate) fn set(&self, key: &str, setting: &Setting<'t>) -> Result<Self, Diagnostic> {
         let mut table = self.table.clone();
         table.put(key, setting)?;
@@ -92,7 +92,7 @@ impl<'t> WrittenCorpus<'t> {
     }
 }
 
-/// Tells whether the file calls them trees, as files of before do.
+/// Tells whether the file calls them trees, as files of earlier versions do.
 pub(crate) fn are_trees(root: &Table) -> bool {
     root.has(TREES.name) && !root.has(CORPORA.name)
 }
@@ -150,7 +150,7 @@ fn written(named: Named<Table>) -> Result<WrittenCorpus, Diagnostic> {
     Ok(WrittenCorpus { name, at, table: whole, from })
 }
 
-/// Looks at the directories; `file` is the experiment's, which paths are named from. A corpus that is another one in some variants has
+/// Examines the directories; paths are relative to `file`, the experiment's file. A corpus that differs between variants has
 /// several names in the plan: `files.git` and `files.vim-runtime` for `[corpora.files]`.
 pub(crate) fn read(
     variants: &[&[WrittenCorpus]],
@@ -201,7 +201,7 @@ pub(crate) fn read(
     if mistakes.is_empty() { Ok(all) } else { Err(mistakes) }
 }
 
-/// `name`, or the first with a number behind it that is not taken.
+/// `name`, or if it is taken, the first `name-2`, `name-3`, ... that is free.
 fn free(name: &str, taken: impl Fn(&str) -> bool) -> String {
     let numbered = (2..).map(|n: u32| format!("{name}-{n}"));
     std::iter::once(name.to_owned()).chain(numbered).find(|name| !taken(name)).unwrap_or_default()
@@ -217,7 +217,7 @@ impl CorpusSource {
     }
 }
 
-/// The directory, found from where the experiment stands.
+/// Examines the directory, whose path is relative to the experiment's folder.
 fn directory(written: &Spanned<String>, file: &str) -> Result<Corpus, Diagnostic> {
     let folder = Path::new(file).parent().unwrap_or(Path::new(""));
     let path = folder.join(written.get_ref());
@@ -227,7 +227,10 @@ fn directory(written: &Spanned<String>, file: &str) -> Result<Corpus, Diagnostic
         Ok(_) => return refuse(format!("{} is no directory", path.display()), "name a directory"),
         Err(error) => {
             let message = format!("{} cannot be read: {error}", path.display());
-            return refuse(message, "name a directory, from the experiment's folder on");
+            return refuse(
+                message,
+                "name a directory; its path is relative to the experiment's folder",
+            );
         }
     };
     let (bytes, entries) = match held(&found) {
@@ -248,7 +251,7 @@ fn directory(written: &Spanned<String>, file: &str) -> Result<Corpus, Diagnostic
     Ok(Corpus::Directory { path: found, bytes })
 }
 
-/// Bytes of files, and how many entries there are; stops counting where it is too much.
+/// Bytes of files, and number of entries; counting stops when there are too many.
 fn held(root: &Path) -> Result<(Bytes, u64), (PathBuf, std::io::Error)> {
     let (mut bytes, mut entries) = (Bytes(0), 0);
     let mut open = vec![root.to_path_buf()];

@@ -8,7 +8,7 @@ use units::{Key, printable};
 
 use crate::written::given::option;
 
-/// Start of names that stand for names that nobody can have.
+/// Beginning of stand-in names, which replace names that are not allowed.
 pub(crate) const STAND_IN: &str = "unnamed-";
 
 /// One mistake in a file.
@@ -20,40 +20,40 @@ pub struct Diagnostic {
     pub span: Option<Range<usize>>,
     /// The remedy: what to do about it.
     pub help: Option<String>,
-    /// The way to read on; `None` where nothing better is known than to leave out what is there.
+    /// The mend with which reading can go on; `None` where the part can only be left out.
     pub instead: Option<Mend>,
-    /// The part of the rest that has to be right for it to be a mistake.
+    /// The part of the rest of the file on which it depends whether this is a mistake.
     pub rests_on: RestsOn,
 }
 
 /// A way to read the rest of a file in spite of a mistake.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Mend {
-    /// The key has to go.
+    /// The key is removed.
     Without,
-    /// The key with this value, which is as good as the one that is meant.
+    /// The key gets this value, which is as good as the intended one.
     With(Box<str>),
-    /// The key with a value that it takes: another one may be meant.
+    /// The key gets a valid value, though another one may be meant.
     Example(Box<str>),
-    /// The value under this name.
+    /// The key gets this name.
     Named(Box<str>),
-    /// One more key in the table.
+    /// The table gets one more key.
     Add(Box<str>),
 }
 
-/// The part of the rest that has to be right for a mistake to be one.
+/// The part of the rest of the file on which it depends whether a mistake is one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum RestsOn {
-    /// Nothing: it is one whatever the rest says.
+    /// Nothing: it is a mistake whatever the rest says.
     #[default]
     Nothing,
-    /// The thing that has, or should have, this name.
+    /// The thing that has, or should have, this name: it is a mistake if that thing is right.
     Name(Box<str>),
-    /// The stage, or what a stage has, of this name: no device and no layer can have it.
+    /// The stage, or the part of a stage, of this name, which no device and no layer can have.
     Stages(Box<str>),
-    /// The rest of the file, which does not use what has this name.
+    /// All uses of the thing of this name: it is a mistake if there are none.
     UseOf(Box<str>),
-    /// Any of the rest.
+    /// Any part of the rest.
     File,
 }
 
@@ -91,7 +91,7 @@ impl Diagnostic {
         Self { instead, ..Self::at(span, error.to_string(), error.help.clone()) }
     }
 
-    /// Is about the name `word`, which none has; reads on with the known one that is near to it, or the only one.
+    /// Marks the mistake as one about the unknown name `word`, mended by the nearest of the known names, or by the only one.
     pub(crate) fn near<'a>(
         self,
         word: &str,
@@ -106,23 +106,23 @@ impl Diagnostic {
         }
     }
 
-    /// Reads on without the key, which alone is at fault.
+    /// Sets the mend: the key, which alone is at fault, is removed.
     pub(crate) fn without(self) -> Self {
         Self { instead: Some(Mend::Without), ..self }
     }
 
-    /// Reads on with this value of the key, which alone is at fault.
+    /// Sets the mend: the key, which alone is at fault, gets this value.
     pub(crate) fn with(self, value: String) -> Self {
         Self { instead: Some(Mend::With(value.into())), ..self }
     }
 
-    /// Reads on with a name in place of the value, which no other has.
+    /// Sets the mend: the value becomes a stand-in name that nothing else has.
     pub(crate) fn renamed(self) -> Self {
         let name = self.stand_in();
         self.with(format!("{name:?}"))
     }
 
-    /// Reads on with a name in place of the key, or of the last one of a header, which no other has.
+    /// Sets the mend: the key, or the last name of a header, becomes a stand-in name that nothing else has.
     pub(crate) fn with_other_key(self) -> Self {
         let instead = Some(Mend::Named(self.stand_in().into()));
         Self { instead, ..self }
@@ -132,23 +132,23 @@ impl Diagnostic {
         format!("{STAND_IN}{}-", self.span.as_ref().map_or(0, |span| span.start))
     }
 
-    /// Reads on with one more key in the table.
+    /// Sets the mend: the table gets one more key.
     pub(crate) fn add(self, key: &Key) -> Self {
         let instead = Some(Mend::Add(format!("{} = {}", key.name, key.example).into()));
         Self { instead, ..self }
     }
 
-    /// Is a mistake only where what has this name is right.
+    /// Marks the mistake as one only if the thing of this name is right.
     pub(crate) fn naming(self, name: &str) -> Self {
         Self { rests_on: RestsOn::Name(name.into()), ..self }
     }
 
-    /// Is a mistake only where nothing else is meant to use what has this name.
+    /// Marks the mistake as one only if nothing else is meant to use the thing of this name.
     pub(crate) fn unless_used(self, name: &str) -> Self {
         Self { rests_on: RestsOn::UseOf(name.into()), ..self }
     }
 
-    /// Is about a name that only stages could have.
+    /// Marks the mistake as one about a name that only stages can have.
     pub(crate) fn of_stages(self) -> Self {
         let rests_on = match self.rests_on {
             RestsOn::Name(name) => RestsOn::Stages(name),
@@ -157,14 +157,14 @@ impl Diagnostic {
         Self { rests_on, ..self }
     }
 
-    /// Is a mistake only where the rest is right.
+    /// Marks the mistake as one only if the rest of the file is right.
     pub(crate) fn resting(self) -> Self {
         Self { rests_on: RestsOn::File, ..self }
     }
 
     /// The mistake as people read it, with the line it is on.
     pub fn render(&self, file: &str, text: &str, colour: bool) -> String {
-        // Files and names of others must not reach the terminal as they are. In the text each byte keeps its place.
+        // The file may hold control characters that a terminal obeys; they are replaced, in the text without moving other bytes.
         let (file, text) = (&*printable(file), &*without_orders(text));
         let (message, help) = (printable(&self.message), self.help.as_deref().map(printable));
         let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
@@ -189,7 +189,7 @@ impl Diagnostic {
     }
 }
 
-/// `text` where what a terminal obeys is replaced by marks of the same length; lines and tabs stay.
+/// `text` with control characters that a terminal obeys replaced by marks of the same length; line breaks and tabs stay.
 fn without_orders(text: &str) -> String {
     let shown = text.chars().map(|c| match (units::is_obeyed(c), c.len_utf8()) {
         _ if c == '\n' || c == '\t' || c == '\r' => c,
@@ -204,7 +204,7 @@ fn without_orders(text: &str) -> String {
 /// The known name nearest to `word`, when it is near enough to be meant.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let known: Vec<&str> = known.into_iter().collect();
-    // A part before a dot that lacks or is another: `dirtyPages` or `vdo.dirtyPages` for `stats.dirtyPages`.
+    // The part before a dot may be missing or wrong: `dirtyPages` or `vdo.dirtyPages` for `stats.dirtyPages`.
     let behind = |name: &'a str, end: &str| {
         name.strip_suffix(end).is_some_and(|before| before.ends_with('.'))
     };
@@ -242,7 +242,7 @@ pub fn among<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String
 
 /// A word with its article: an lvmcache, a vdo.
 pub fn with_article(word: &str) -> String {
-    // Letters that are spelt begin with a vowel as they are spoken: an x-f-s, an l-v-m; not so a linear.
+    // Names that are spelt out may begin with a vowel sound: an x-f-s, an l-v-m; but a linear.
     let vowel = |c: Option<char>| c.is_some_and(|c| "aeiou".contains(c.to_ascii_lowercase()));
     let mut letters = word.chars();
     let (first, second) = (letters.next(), letters.next());

@@ -1,6 +1,6 @@
 //! An experiment file as it is written: tables whose keys and values know their places in the text. A reader takes the keys
-//! that it knows, one after the other, and refuses those that are left; whatever is wrong is told at its place, with what the key
-//! takes.
+//! that it knows, one after the other, and refuses those that are left; each mistake is reported at its place, with the values that
+//! the key takes.
 
 mod mistake;
 mod parts;
@@ -67,7 +67,7 @@ impl<'t> Table<'t> {
         Ok(Self::new(what, 0..0, entries.into_inner()))
     }
 
-    /// Makes a table without keys, which stands nowhere.
+    /// Makes a table without keys and without a place in the text.
     pub(crate) fn empty(what: &'static str) -> Self {
         Self::new(what, 0..0, DeTable::new())
     }
@@ -76,7 +76,7 @@ impl<'t> Table<'t> {
         Self { what, at, entries, known: Vec::new() }
     }
 
-    /// Says more exactly what it is, once that is known.
+    /// Sets a more exact name for mistakes, once the kind of table is known.
     pub(crate) fn is(&mut self, what: &'static str) {
         self.what = what;
     }
@@ -141,10 +141,10 @@ impl<'t> Table<'t> {
         })
     }
 
-    /// A key that may have been meant to be one that is needed and not there.
+    /// Returns the mistake for a key that is probably a misspelling of the missing key `key`.
     pub(crate) fn misspelt(&self, key: &Key) -> Option<Diagnostic> {
         let names = self.entries.iter().map(|(name, _)| &**name.get_ref());
-        // Another key that the table has is not meant.
+        // Only a close spelling counts, since the table has other keys as well.
         let is_slip = |near: &&str| strsim::damerau_levenshtein(near, key.name) <= 2;
         let near = nearest(key.name, names).filter(is_slip)?;
         let message = format!("{} has no key '{near}'", self.what);
@@ -266,7 +266,7 @@ impl<'t> Table<'t> {
     }
 }
 
-/// The table that `value` is to be.
+/// Returns `value` as the table that it has to be.
 pub(crate) fn inner<'t>(
     value: Written<'t>,
     at: Range<usize>,

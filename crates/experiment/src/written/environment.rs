@@ -32,7 +32,7 @@ pub(crate) fn take(table: &mut Table, role: Option<&str>) -> Result<Vec<AskedSet
     Ok(asked)
 }
 
-/// The value as the machine is to read it.
+/// The value in the form that the machine reads.
 fn valid(setting: &EnvironmentSetting, value: &Spanned<Value>) -> Result<String, Diagnostic> {
     let text = match value.get_ref() {
         Value::String(text) => text.clone(),
@@ -51,7 +51,7 @@ pub(crate) fn needs(asked: &[AskedSetting]) -> Needs {
     for asked in asked {
         let Some(setting) = layers::environment::setting(&asked.setting) else { continue };
         let brought = setting.modules.iter().filter(|(value, _)| *value == asked.value);
-        // Of a kernel that has it built in there is no module.
+        // Modules are optional here: a kernel that has the feature built in has no module of it.
         needs.faster.extend(brought.map(|(_, module)| (*module).to_owned()));
         if let SettingPlace::Program { set, package, .. } = setting.place {
             needs.tools.extend(set.first().map(|program| (*program).to_owned()));
@@ -61,7 +61,7 @@ pub(crate) fn needs(asked: &[AskedSetting]) -> Needs {
     needs
 }
 
-/// Returns what is said of the machine of a variant, and of its environment, by key.
+/// Returns the settings of a variant's machine and of its environment, by key.
 pub(crate) fn of_machine(machine: &Machine, asked: &[AskedSetting]) -> BTreeMap<String, String> {
     let own = asked.iter().filter(|asked| asked.role.is_none());
     let own = own.map(|asked| (asked.setting.clone(), asked.value.clone()));

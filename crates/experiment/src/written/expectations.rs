@@ -17,7 +17,7 @@ const NEAR: Key = key("near", "a number", "74.6");
 const TOLERANCE: Key = key("tolerance", "percent of what is expected, or points", "\"3 points\"");
 const OF: Key = key(
     "of",
-    "the figure that it is divided by, as far as it is another",
+    "the keys of the figure that it is divided by, as far as they differ",
     "{ variant = \"plain\" }",
 );
 const SCALE: Key = key("scale", "the scale at which it is expected", "\"full\"");
@@ -48,11 +48,11 @@ pub(crate) struct Expectation {
     source: Option<String>,
     grounds: Grounds,
     differs: Option<String>,
-    /// Each of the variant of the figure, and of that which it is divided by.
+    /// Figures that show why, each for the figure's variant and for that of its divisor.
     evidence: Vec<Subject>,
     /// The only scale at which it is expected; `None`: at each.
     scale: Option<Spanned<String>>,
-    /// Why at that one alone.
+    /// The reason why it is expected at that scale alone.
     because: Option<String>,
 }
 
@@ -109,7 +109,7 @@ impl Expectation {
         subjects.filter_map(|subject| subject.layer.as_deref())
     }
 
-    /// Its scale must be one of the file's, or a usual one.
+    /// Checks that its scale is one of the file's, or a usual one.
     pub(crate) fn check_scale(&self, scales: &[&str]) -> Option<Diagnostic> {
         let own = self.scale.as_ref()?;
         let known: Vec<&str> = ["lab", "full"].into_iter().chain(scales.iter().copied()).collect();
@@ -119,7 +119,7 @@ impl Expectation {
         })
     }
 
-    /// As results keep it, of a run at `scale`; of the variant `otherwise` unless it names one.
+    /// Returns it in the form of results, for a run at `scale`; its variant is `otherwise` unless it names one.
     pub(crate) fn facts(&self, otherwise: &str, scale: &str) -> ExpectedFigure {
         let mut variants = vec![self.figure.variant(otherwise)];
         variants.extend(self.of.as_ref().map(|base| base.variant(otherwise)));

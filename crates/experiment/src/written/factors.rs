@@ -98,7 +98,7 @@ impl<'t> Factor<'t> {
 }
 
 impl Factor<'_> {
-    /// Two levels that are `alike`: the same under two names.
+    /// Returns the mistake for two levels that are `alike`: the same under two names.
     pub(crate) fn equal_levels(
         &self,
         alike: &dyn Fn(&str, &str) -> Option<bool>,
@@ -151,7 +151,7 @@ impl<'t> Level<'t> {
     }
 }
 
-/// Returns what a level is called that is a plain value; switches are on or off.
+/// Returns the name of a level that is a plain value; `true` and `false` are called on and off.
 pub(crate) fn name_of(value: &DeValue) -> Option<String> {
     match value {
         DeValue::String(text) => Some(text.clone().into_owned()),
@@ -195,7 +195,7 @@ impl Exclude {
         })
     }
 
-    /// Names that there are not.
+    /// Returns the mistake for a name that does not exist.
     pub(crate) fn check(&self, factors: &[Factor], variants: &[&str]) -> Option<Diagnostic> {
         let unknown = |what: &str, name: &str, known: Vec<&str>, at: &Range<usize>| {
             let message = format!("There is no {what} '{name}' to exclude");
@@ -208,7 +208,7 @@ impl Exclude {
             match factors.iter().find(|factor| factor.name.get_ref() == name) {
                 None => {
                     let known = factors.iter().map(|f| f.name.get_ref().as_str()).collect();
-                    // The level would be of another factor.
+                    // No mend by a near name: the level would be of another factor.
                     let mistake = unknown("factor", name, known, at)?;
                     Some(Diagnostic { instead: None, ..mistake })
                 }

@@ -61,7 +61,7 @@ const PICTURE: Key =
 const FACTOR: Key = key("factor", "tables: [[factor]]", "[{ name = \"dedupe\" }]");
 const EXCLUDE: Key = key("exclude", "tables: [[exclude]]", "[{ dedupe = \"off\" }]");
 
-/// Repeats unless the file says another number.
+/// Default number of repeats.
 const REPEATS: Repeat = Repeat::Fixed(5);
 
 /// The whole file.
@@ -76,7 +76,7 @@ pub(crate) struct File<'t> {
     pub repeat_at: Option<std::ops::Range<usize>>,
     pub devices: Vec<Named<Device<'t>>>,
     pub corpora: Vec<WrittenCorpus<'t>>,
-    /// Tells whether it calls them trees, as files of before do.
+    /// Tells whether it calls corpora trees, as files of earlier versions do.
     pub has_trees: bool,
     pub machine: Table<'t>,
     pub environment: Table<'t>,
@@ -85,7 +85,7 @@ pub(crate) struct File<'t> {
     pub factor: Vec<Factor<'t>>,
     pub exclude: Vec<Exclude>,
     pub scale: Vec<Named<Scaled<'t>>>,
-    /// `[set]`: what is set last of all, at every scale.
+    /// `[set]`: values that override all others, at every scale.
     pub set: Scaled<'t>,
     pub stage: Vec<Table<'t>>,
     pub question: Vec<Question>,
@@ -105,11 +105,11 @@ pub(crate) struct Device<'t> {
     pub file: Option<Spanned<String>>,
     /// Disk that the lab models it like.
     pub like: Option<Spanned<Like>>,
-    /// Its faults there.
+    /// Its faults in the lab.
     pub faults: Option<Spanned<Vec<Fault>>>,
-    /// Its attributes and limits there.
+    /// Its attributes and limits in the lab.
     pub attributes: Attributes,
-    /// Tells whether writes to it are recorded, for the length of their runs.
+    /// Tells whether writes to it are recorded, to know the length of runs of consecutive writes.
     pub write_runs: Option<Spanned<bool>>,
     /// Settings of its queue.
     pub environment: Vec<AskedSetting>,
@@ -122,7 +122,7 @@ pub(crate) struct WrittenVariant<'t> {
     pub set: Vec<Setting<'t>>,
 }
 
-/// Keeps what was read, or the mistake, and what stands in its place meanwhile.
+/// Returns what was read, or adds the mistake to `mistakes` and returns an empty value.
 fn keep<T: Default>(read: Result<T, Diagnostic>, mistakes: &mut Vec<Diagnostic>) -> T {
     read.unwrap_or_else(|mistake| {
         mistakes.push(mistake);
@@ -140,7 +140,7 @@ fn each<A, B>(
 }
 
 impl<'t> File<'t> {
-    /// Reads a file. All its mistakes are told at once: what could be read comes with them, but where it is no TOML.
+    /// Reads a file. Returns what could be read together with all mistakes; a text that is no TOML is an error.
     pub(crate) fn read(text: &'t str) -> Result<(Self, Vec<Diagnostic>), Diagnostic> {
         if text.len() as u64 > bounds::FILE {
             return Err(Diagnostic {

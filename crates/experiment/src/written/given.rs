@@ -1,5 +1,5 @@
-//! The table that holds what the command line gave: it stands behind the text of an experiment, and mistakes in it are told as the option that gave
-//! them.
+//! The table with the settings of the command line: it is appended to the text of an experiment, and mistakes in it are reported under the option
+//! that gave them.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ pub(crate) fn block(text: &str) -> Option<Range<usize>> {
     Some(start..lines + length)
 }
 
-/// Returns the option that gave what stands at byte `at` of `text`, as it is written; `None` of what the file says itself.
+/// Returns the option, as it is written, that gave the text at byte `at` of `text`; `None` for the file's own text.
 pub(crate) fn option(text: &str, at: usize) -> Option<String> {
     let block = block(text)?;
     let lines = block.start + BEHIND.len()..block.end;

@@ -10,7 +10,7 @@ pub(crate) const SCALE: Key = key(
     "tables, each under its name",
     "{ lab = { set = { \"vdo.slab_size\" = \"128M\" } } }",
 );
-/// `[given]`: what the command line gave, which has the last word over `[set]`.
+/// `[given]`: the settings of the command line, which override `[set]`.
 pub(crate) const GIVEN: Key =
     key("given", "values of keys, by \"NAME.key\"", "{ \"vdo.dedupe\" = false }");
 /// `set` of a variant or stage.

@@ -11,19 +11,19 @@ pub(crate) fn read(table: Table, places: &Places, file: &str) -> Result<LoadSpec
     checked(table.read(LoadSpec::key)?, places, file)
 }
 
-/// A load whose keys stand at `places`, if it can be driven.
+/// Checks a load whose keys are at `places`, and returns it if it can be driven.
 pub(crate) fn checked(
     mut spec: LoadSpec,
     places: &Places,
     file: &str,
 ) -> Result<LoadSpec, Diagnostic> {
-    // A profile stands beside the file, and travels with the plan.
+    // A profile's path is relative to the experiment's file; its contents become part of the plan.
     let folder = Path::new(file).parent().unwrap_or(Path::new(""));
     spec.content.load_profile(folder).map_err(|error| workload_mistake(&error.into(), places))?;
     spec.validate().map_err(|error| {
         let mistake = workload_mistake(&error, places);
         match error {
-            // What it does stays, in other shares.
+            // The mend keeps the operations, with other shares.
             WorkloadError::ShareSum { key: "ops", .. } => mistake.with(other_shares(&spec)),
             _ => mistake,
         }

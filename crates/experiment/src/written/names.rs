@@ -1,4 +1,4 @@
-//! Which names an experiment may give.
+//! Rules for the names in an experiment.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ pub(crate) const LONGEST_FILE: usize = 255;
 /// The most characters of a sentence.
 const LONGEST_TEXT: usize = 1000;
 
-/// A name that people read: a variant's, a stage's.
+/// Checks a name that people read: a variant's, a stage's.
 pub(crate) fn check(what: &str, name: &str, at: &Range<usize>) -> Option<Diagnostic> {
     let refuse = |why: String| {
         let help = format!("give it a name of 1 to {LONGEST} characters");
@@ -32,7 +32,7 @@ pub(crate) fn check(what: &str, name: &str, at: &Range<usize>) -> Option<Diagnos
     }
 }
 
-/// A name as that of a file or a folder, different for different names: letters, digits, `-` and `_` stand for themselves, and every other
+/// Returns a name for a file or a folder, different for different names: letters, digits, `-` and `_` stand for themselves, and every other
 /// byte as `%2F`.
 pub(crate) fn as_file(name: &str) -> String {
     let byte = |byte: u8| match byte {
@@ -43,7 +43,7 @@ pub(crate) fn as_file(name: &str) -> String {
     name.bytes().map(byte).collect()
 }
 
-/// A name that becomes part of a path, of a command line or of a device's name.
+/// Checks a name that becomes part of a path, of a command line or of a device's name.
 pub(crate) fn check_plain(what: &str, name: &str, at: &Range<usize>) -> Option<Diagnostic> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let wrong = check(what, name, at);
@@ -57,7 +57,7 @@ pub(crate) fn check_plain(what: &str, name: &str, at: &Range<usize>) -> Option<D
     wrong
 }
 
-/// A device's role: the guest of the lab tells its disks by it, and a disk's serial number is short.
+/// Checks a device's role: it is the serial number by which the lab's guest recognises the disk, and serial numbers are short.
 pub(crate) fn check_role(name: &str, at: &Range<usize>) -> Option<Diagnostic> {
     let fits = name.len() <= LONGEST_ROLE && !name.contains('.');
     check_plain("a device", name, at).or_else(|| {
@@ -68,7 +68,7 @@ pub(crate) fn check_role(name: &str, at: &Range<usize>) -> Option<Diagnostic> {
     })
 }
 
-/// A sentence about the experiment.
+/// Checks a sentence about the experiment.
 pub(crate) fn check_text(key: &str, text: &str, at: &Range<usize>) -> Option<Diagnostic> {
     let length = text.chars().count();
     (length > LONGEST_TEXT).then(|| {

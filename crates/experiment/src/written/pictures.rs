@@ -30,7 +30,7 @@ const BY: Key = key("by", "the name of a factor or a swept key", "\"depth\"");
 /// Most pictures of an experiment, most series and percentiles of one.
 const MOST: usize = 6;
 const MOST_SERIES: usize = 8;
-/// Percentiles of bars, and of lines over time, unless the file says others.
+/// Default percentiles of bars, and of lines over time.
 const BARS: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
 const OVER_TIME: f64 = 99.0;
 /// A curve needs this many levels.
@@ -72,7 +72,7 @@ impl Picture {
         picture.needless().map_or(Ok(picture), Err)
     }
 
-    /// As results keep it.
+    /// Returns it in the form of results.
     pub(crate) fn facts(&self) -> PictureFacts {
         self.facts.clone()
     }
@@ -87,7 +87,7 @@ impl Picture {
         self.places.table()
     }
 
-    /// A key that says nothing of what is shown, or is lacking.
+    /// Returns the mistake for a key that this kind of picture does not use, or that it lacks.
     fn needless(&self) -> Option<Diagnostic> {
         let PictureFacts { show, operation, layer, series, percentiles, metric, by, .. } =
             &self.facts;
@@ -131,7 +131,7 @@ fn show(word: &Spanned<String>) -> Result<Show, Diagnostic> {
     })
 }
 
-/// A list of at most so many.
+/// Reads a list, and refuses one that is empty or too long.
 fn list<T>(written: Option<Spanned<Vec<T>>>, what: &str) -> Result<Vec<T>, Diagnostic> {
     let Some(written) = written else { return Ok(Vec::new()) };
     let length = written.get_ref().len();

@@ -14,7 +14,7 @@ use crate::written::subject::Subject;
 
 const THRESHOLD: Key = key("threshold", "a share of at least 0.1 % and below 100 %", "\"5%\"");
 
-/// Relative difference that does not matter unless the question says otherwise.
+/// Default of the relative difference that does not matter.
 const NO_MATTER: f64 = 0.03;
 
 /// `[[question]]`: a metric that gets a verdict.
@@ -40,7 +40,7 @@ impl Question {
         Ok(Self { subject, threshold })
     }
 
-    /// As results keep it.
+    /// Returns it in the form of results.
     pub(crate) fn facts(&self) -> AskedMetric {
         let Subject { metric, stage, operation, layer, .. } = self.subject.clone();
         let threshold = self.threshold.map_or(NO_MATTER, Percent::fraction);
@@ -48,8 +48,8 @@ impl Question {
     }
 }
 
-/// With nothing that does not matter no two variants are the same, and with everything none differ. Below a tenth of a percent no run
-/// resolves anything: 0.03 is 3 % written as a fraction.
+/// Tells whether a threshold allows verdicts. At 0 % no two variants could be the same, and from 100 % on none could differ; below 0.1 % no
+/// run resolves anything, and 0.03 is probably meant as 3 %.
 fn decides(threshold: Percent) -> bool {
     threshold.0 >= 0.1 && threshold.0 < 100.0
 }

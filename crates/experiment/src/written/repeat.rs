@@ -11,18 +11,18 @@ use units::Nanos;
 /// Number of repeats of each variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repeat {
-    /// So many times.
+    /// This many times.
     Fixed(u32),
     /// Until all that is asked is decided, by looks at what there is so far ([`stats::LOOKS`]).
     Auto {
-        /// At most so many times.
+        /// The largest number of repeats.
         most: Option<u32>,
-        /// No repeat begins that would not end in this time.
+        /// The time limit: no repeat begins that would not end within it.
         time: Option<Nanos>,
     },
 }
 
-/// The most repeats: the error is spent on looks up to it.
+/// Most repeats: the allowed probability of a wrong verdict is divided among the looks up to this one.
 const MOST: u32 = LOOKS[LOOKS.len() - 1];
 /// Forms in which the number of repeats can be written.
 const FORMS: &str =
@@ -37,7 +37,7 @@ impl Repeat {
         }
     }
 
-    /// After which repeats it is decided whether more are needed; `None` where the number is fixed.
+    /// Returns the looks: the repeats after which it is decided whether more are needed; `None` where the number is fixed.
     pub(crate) fn sequential(self) -> Option<SequentialFacts> {
         let Self::Auto { time, .. } = self else { return None };
         let most = self.most();
@@ -57,7 +57,7 @@ impl FromStr for Repeat {
         let Some(bound) = text.strip_prefix("auto:") else {
             return text.parse().map(Self::Fixed).map_err(|_| wrong());
         };
-        // A bare number is one of repeats.
+        // A bare number is a number of repeats.
         match bound.parse() {
             Ok(most) => Ok(Self::Auto { most: Some(most), time: None }),
             Err(_) if bound.bytes().all(|byte| byte.is_ascii_digit()) => Err(wrong()),

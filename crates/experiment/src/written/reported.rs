@@ -121,7 +121,7 @@ impl Reported {
         self.places.table()
     }
 
-    /// As results keep it; of `otherwise` where no variant is named.
+    /// Returns it in the form of results; values that name no variant are of `otherwise`.
     pub(crate) fn facts(&self, otherwise: &str) -> ReportedFacts {
         let value = |one: &Value| ReportedValue {
             figure: one.figure.name(otherwise),

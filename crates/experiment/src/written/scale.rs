@@ -1,5 +1,5 @@
-//! `[scale.NAME]`: another size of the same experiment: values that are set last of all. `lab` is what fits the lab, `full` what a
-//! host is given.
+//! `[scale.NAME]`: another size of the same experiment: values that override the rest of the file. `lab` is a size that fits the lab, `full`
+//! one for a host's devices.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use crate::written::factors::Factor;
 use crate::written::given;
 use crate::written::keys::{SET, VARIANT};
 
-/// Scales that every experiment has: without a table of its own the file is as it stands.
+/// Scales that every experiment has: one without a table leaves the file's values as they are.
 pub(crate) const USUAL: [&str; 2] = ["lab", "full"];
 
-/// At which scale an experiment is planned.
+/// The scale at which an experiment is planned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scale {
     /// The one for where it runs (`lab` or `full`), if the file has it.
@@ -41,8 +41,8 @@ pub(crate) struct Scaled<'t> {
     pub variants: Vec<Named<Vec<Setting<'t>>>>,
 }
 
-/// Returns the text of an experiment with a table `[given]` behind it. A value that is none of TOML's is a text; of a key that is given twice the
-/// last counts, also where `text` is one that was made so. What was written behind such a table by hand stands before it then.
+/// Returns the text of an experiment with a table `[given]` appended. A value that is not TOML is taken as a text; of a key that is given twice
+/// the last counts, even if `text` has such a table already. Text that was written after that table by hand is moved before it.
 pub fn with_set(text: String, set: &[(String, String)]) -> String {
     if set.is_empty() {
         return text;
@@ -66,7 +66,7 @@ pub fn with_set(text: String, set: &[(String, String)]) -> String {
     text
 }
 
-/// A text as TOML has it.
+/// A text as TOML writes it.
 pub(crate) fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }

@@ -15,7 +15,7 @@ use crate::written::variants::Variant;
 /// A variant's layers as written.
 pub(crate) struct VariantStack {
     pub layers: Vec<WrittenLayer>,
-    /// The devices to which writes are recorded.
+    /// The devices whose writes are recorded.
     pub recorded: Vec<String>,
 }
 
@@ -95,7 +95,7 @@ pub(crate) fn read(variant: &Variant) -> Result<VariantStack, Vec<Diagnostic>> {
     }
     for (i, layer) in layers.iter().enumerate() {
         if layers[..i].iter().any(|other| other.name == layer.name) {
-            // What a variant sets of the layer stands elsewhere; its kind stands where it is written.
+            // The mistake is at the layer's own name or kind, not at keys that a variant sets, which are elsewhere in the file.
             let key = if layer.places.has("name") { "name" } else { "layer" };
             mistakes.push(Diagnostic::at(
                 layer.places.at(key),

@@ -27,7 +27,7 @@ pub(crate) struct Subject {
 }
 
 impl Subject {
-    /// Takes its keys out of a table; those that are not written are `base`'s, which must be there where none is.
+    /// Takes its keys out of a table; those that are not written come from `base`. Without a base the metric must be written.
     pub(crate) fn read(table: &mut Table, base: Option<&Self>) -> Result<Self, Diagnostic> {
         let places = table.places();
         let text = |table: &mut Table, key| -> Result<Option<String>, Diagnostic> {

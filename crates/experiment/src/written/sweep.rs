@@ -26,9 +26,12 @@ const OUTSTANDING: Key = key(
 );
 /// The smallest block of a point, bytes: a sector.
 const SECTOR: u64 = 512;
-/// That writes leave the state as it is.
-const SWEEP_STATE: Key =
-    key("sweep_state", "\"steady\": the state stands all points one after another", "\"steady\"");
+/// The key that declares that the load's writes do not change the state.
+const SWEEP_STATE: Key = key(
+    "sweep_state",
+    "\"steady\": the points may run one after another because the load does not change the state",
+    "\"steady\"",
+);
 
 /// One point of a sweep.
 #[derive(Clone)]
@@ -47,7 +50,7 @@ struct WrittenPoint<'t> {
     load: Table<'t>,
 }
 
-/// The points of the stage of this name, of which `load` is what all have in common.
+/// Reads the points of the stage of this name; `load` holds the keys that all points have in common.
 pub(crate) fn read<'t>(
     (name, measured): (&str, bool),
     keys: Table<'t>,
@@ -88,7 +91,7 @@ pub(crate) fn read<'t>(
     Ok(points)
 }
 
-/// Two points, of a sweep that stands at `at`, that do the same on targets of this size.
+/// Returns the mistake for two points, of a sweep at `at`, that do the same on targets of this size.
 pub(crate) fn equal_points(
     points: &[Point],
     target: Option<u64>,
@@ -103,7 +106,7 @@ pub(crate) fn equal_points(
     })
 }
 
-/// A load without a sweep says nothing about its state.
+/// Refuses `sweep_state` for a load without a sweep.
 pub(crate) fn needless(load: &Table) -> Result<(), Diagnostic> {
     if !load.has(SWEEP_STATE.name) {
         return Ok(());
@@ -113,7 +116,7 @@ pub(crate) fn needless(load: &Table) -> Result<(), Diagnostic> {
     Err(Diagnostic::at(load.place(SWEEP_STATE.name), message, help).without())
 }
 
-/// A key that is swept has no value beside the sweep, and makes the load another one.
+/// Checks that each swept key is a key of the load, and has no value beside the sweep.
 fn check_keys(keys: &[Named<List>], load: &Table) -> Result<(), Diagnostic> {
     let places = load.places();
     for key in keys {
@@ -141,7 +144,7 @@ fn check_keys(keys: &[Named<List>], load: &Table) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// Refuses what says otherwise how large a block is, or what a depth counts, where blocks are parts of what is outstanding.
+/// Refuses keys that set the block size or the unit of the depth, where the block size follows from `outstanding`.
 fn divides(keys: &[Named<List>], load: &Table) -> Result<(), Diagnostic> {
     let places = load.places();
     let other = |name: &str| {
@@ -164,7 +167,7 @@ fn divides(keys: &[Named<List>], load: &Table) -> Result<(), Diagnostic> {
     Err(Diagnostic::at(at, message, "take one of the two away").without())
 }
 
-/// All points of the stage called `stage`, of which `load` is what all have in common; the last key changes fastest.
+/// Returns all points of the stage called `stage`; `load` holds the keys that they have in common. The last key changes fastest.
 fn written<'t>(
     stage: &str,
     sweep: Table<'t>,
@@ -175,7 +178,7 @@ fn written<'t>(
     let lengths = keys.iter().map(|key| key.value.values.len());
     let count = lengths.fold(1_usize, usize::saturating_mul);
     let by_outstanding = keys.iter().any(|key| key.name == OUTSTANDING.name);
-    // Of these only points whose blocks are whole sectors are measured.
+    // With `outstanding` more combinations are allowed, since only points whose blocks are whole sectors are measured.
     let most = if by_outstanding { bounds::COMBINATIONS } else { bounds::POINTS };
     let wrong_count = |count: usize| {
         let message = match count {
@@ -270,7 +273,7 @@ fn of_load(key: &str) -> bool {
     LoadSpec::key(key).or_else(|| LoadSpec::key(key.split('.').next()?)).is_some()
 }
 
-/// A sweep of something else than a key of the load.
+/// Returns the mistake for a sweep of something that is not a key of the load.
 fn no_key(at: Range<usize>, key: &str) -> Diagnostic {
     let known = || LoadSpec::KEYS.iter().map(|key| key.name);
     let message = format!("A sweep varies keys of the load, and '{key}' is none");

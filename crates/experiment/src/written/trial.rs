@@ -1,4 +1,4 @@
-//! A variant that the file does not have: another one with other settings, which is measured beside it.
+//! A variant that the file does not have: a copy of one of its variants with other settings, which is measured beside that one.
 
 use toml::Spanned;
 use toml::de::DeTable;
@@ -20,7 +20,7 @@ pub struct Trial {
     /// Settings of the changed variant, as the lines of a `set` table: `"vdo.block_map_cache" = "512M"`. A `"devices.NAME"` is a device that the
     /// experiment does not have, with its table.
     pub set: String,
-    /// The measured stage that the change is for: what is asked of it first is what is asked.
+    /// The measured stage that the change is for; the first question about it is the trial's only question.
     pub stage: String,
 }
 
@@ -39,7 +39,7 @@ impl Trial {
     }
 }
 
-/// A device that the experiment does not have.
+/// Reads a device that the experiment does not have.
 fn device<'t>(
     name: &str,
     table: Written<'t>,
@@ -81,7 +81,7 @@ impl<'t> Variants<'t> {
             mistake(format!("The change is no TOML: {error}"), "write KEY = VALUE")
         })?;
         for (path, value) in set.into_inner() {
-            // What is wrong with a value is told where the variant stands: it stands nowhere in the file itself.
+            // Mistakes in a value are reported at the variant, since the value is not in the file.
             let value = Spanned::new(at.clone(), value.into_inner());
             match path.get_ref().strip_prefix("devices.").filter(|name| !name.contains('.')) {
                 Some(name) => changed.devices.push(device(name, value, &changed)?),

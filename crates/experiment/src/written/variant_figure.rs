@@ -24,7 +24,7 @@ impl VariantFigure {
         Ok(Self { subject: Subject::read(table, base)?, variant: table.take(&VARIANT)? })
     }
 
-    /// It, of the variant of `base` unless it names one.
+    /// Returns the figure; its variant is that of `base` unless it names one.
     pub(crate) fn or_of(self, base: &Self) -> Self {
         Self { variant: self.variant.or_else(|| base.variant.clone()), ..self }
     }
@@ -34,7 +34,7 @@ impl VariantFigure {
         self.variant.as_ref().map_or(otherwise, |variant| variant.get_ref())
     }
 
-    /// As results name it; of the variant `otherwise` unless it names one.
+    /// Returns its name in results; its variant is `otherwise` unless it names one.
     pub(crate) fn name(&self, otherwise: &str) -> FigureName {
         name_of(&self.subject, self.variant(otherwise))
     }

@@ -1,5 +1,5 @@
-//! The variants of an experiment: the common tables with what each variant, level and scale sets, crossed with the factors. Whatever
-//! a key can say can differ: settings of layers, keys of stages, sizes of devices.
+//! The variants of an experiment: the common tables with what each variant, level and scale sets, crossed with the factors. Anything
+//! that a key sets can differ: settings of layers, keys of stages, sizes of devices.
 
 mod scaled;
 mod unknown;
@@ -56,15 +56,15 @@ pub(crate) struct Variants<'t> {
     pub all: Vec<Variant<'t>>,
     /// Name of the scale, where the file has it.
     pub scale: Option<String>,
-    /// Values that the scale set, and that were set last, as it is written.
+    /// Values that the scale and `[set]` set, as they are written.
     pub scaled: Vec<String>,
 }
 
-/// All variants at a scale. What is wrong with one is told, and the others are there.
+/// Returns all variants at a scale, and the mistakes; a mistake in one variant leaves out none of the others.
 pub(crate) fn all<'t>(file: &File<'t>, asked: &Scale) -> (Variants<'t>, Vec<Diagnostic>) {
     let mut mistakes = Vec::new();
     let mut variants = written(file);
-    // What no variant has is told once; what this variant has not may be another's.
+    // A setting of something that no variant has is reported once; one of something that this variant lacks may be for others.
     let known: Vec<_> = variants.clone();
     for (variant, entry) in variants.iter_mut().zip(&file.variant) {
         for setting in &entry.set {
@@ -97,7 +97,7 @@ pub(crate) fn all<'t>(file: &File<'t>, asked: &Scale) -> (Variants<'t>, Vec<Diag
 }
 
 impl<'t> Variants<'t> {
-    /// Sets what a scale sets; what a variant does not have is another's.
+    /// Sets what a scale sets; settings of things that this variant lacks are for others.
     fn scale(&mut self, scale: &Scaled<'t>, mistakes: &mut Vec<Diagnostic>) {
         self.scaled.extend(scale.set.iter().map(Setting::shown));
         for variant in &mut self.all {
@@ -115,7 +115,7 @@ impl<'t> Variants<'t> {
     }
 }
 
-/// The names that variants, and those that they come from, have.
+/// Names of the variants, and of the `[[variant]]`s that they come from.
 pub(crate) fn names<'a>(variants: &'a [Variant]) -> Vec<&'a str> {
     let written = variants.iter().filter_map(|variant| variant.written.as_deref());
     let mut names = Vec::new();
@@ -127,7 +127,7 @@ pub(crate) fn names<'a>(variants: &'a [Variant]) -> Vec<&'a str> {
     names
 }
 
-/// Those of the file, before anything is set; one called `default` when it names none.
+/// Returns the variants of the file, before anything is set; one called `default` if it has none.
 fn written<'t>(file: &File<'t>) -> Vec<Variant<'t>> {
     let common = Variant {
         name: "default".into(),
@@ -274,10 +274,10 @@ impl<'t> Variant<'t> {
         devices.chain(layers).chain(stages).chain(corpora).chain([machine, environment])
     }
 
-    /// Returns what `path` is for, and the key of it. Names may have dots: the longest that fits is meant.
+    /// Returns the part that `path` addresses, and the key in it. Names may have dots: the longest that fits is meant.
     pub(crate) fn find<'a>(&self, path: &'a str) -> Option<(SettingTarget, &'a str)> {
         let fits = |(thing, name, _): (SettingTarget, String, Range<usize>)| {
-            // Files of before call a corpus a tree.
+            // Files of earlier versions call a corpus a tree.
             let old = name.strip_prefix("corpus.").map(|name| format!("tree.{name}"));
             let key = [Some(&name), old.as_ref()].into_iter().flatten();
             let mut keys = key.filter_map(|name| path.strip_prefix(&**name)?.strip_prefix('.'));
@@ -294,7 +294,7 @@ impl<'t> Variant<'t> {
         settings.any(|setting| self.find(&setting.path).is_some())
     }
 
-    /// It at one level of a factor, and what is wrong with that. What it does not have is not set.
+    /// Returns the variant at one level of a factor, and the mistakes. Settings of things that it lacks are skipped.
     fn at_level(&self, factor: &Factor<'t>, level: &Level<'t>) -> (Self, Vec<Diagnostic>) {
         let mut variant = self.clone();
         let factor = factor.name.get_ref();
@@ -367,14 +367,14 @@ impl<'t> Variant<'t> {
         }
     }
 
-    /// Devices, layers and stages are named by one kind of name: refuses one that is there twice.
+    /// Refuses a name that two things have: devices, layers and stages share one name space.
     fn one_name_space(&self) -> Option<Diagnostic> {
         let plain = |(thing, name, at): (SettingTarget, String, Range<usize>)| {
             let plain =
                 name.strip_prefix("device.").filter(|_| matches!(thing, SettingTarget::Device(_)));
             (thing, plain.map(str::to_owned).unwrap_or(name), at)
         };
-        // Names of corpora are held against the others where corpora are checked.
+        // Names of corpora are compared with the others where corpora are checked.
         let things = self.things().filter(|(thing, ..)| !matches!(thing, SettingTarget::Corpus(_)));
         let things: Vec<_> = things.map(plain).collect();
         things.iter().enumerate().find_map(|(i, (thing, name, at))| {
@@ -399,7 +399,7 @@ impl<'t> Variant<'t> {
                     "give it another name: name = \"...\"",
                 ));
             }
-            // Two of one kind have a sentence of their own.
+            // Two things of one kind are reported elsewhere.
             let other = |(other, same, _): &&(SettingTarget, String, Range<usize>)| {
                 same == name && word(other) != word(thing)
             };
@@ -415,7 +415,7 @@ impl<'t> Variant<'t> {
     }
 }
 
-/// A setting for what no variant of these has.
+/// Returns the mistake for a setting of something that none of these variants has.
 pub(crate) fn nothing(setting: &Setting, variants: &[Variant]) -> Diagnostic {
     let mut names = unknown::Names::default();
     for (thing, name, _) in variants.iter().flat_map(Variant::things) {

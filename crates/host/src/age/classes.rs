@@ -31,7 +31,7 @@ impl Classes {
         self.0.iter().map(|class| class.1).sum()
     }
 
-    /// Returns the greatest power of two so that half of the bytes are in things at least as large.
+    /// Returns the greatest power of two such that at least half of the bytes are in things of at least this size.
     pub(super) fn half_in(&self) -> Option<u64> {
         let all = self.bytes();
         let mut so_far = 0;
@@ -43,7 +43,7 @@ impl Classes {
         reached.next().map(|power| 1 << power)
     }
 
-    /// Returns the classes that have something.
+    /// Returns the classes that are not empty.
     pub(super) fn list(&self) -> Vec<SizeClass> {
         let classes = self.0.iter().enumerate().filter(|(_, class)| class.0 > 0);
         classes

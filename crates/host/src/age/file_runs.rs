@@ -1,4 +1,4 @@
-//! The runs of one file: what of it lies together on the device.
+//! The runs of one file: the parts of it that lie together on the device.
 
 use sys::extents::{Extent, Place};
 
@@ -15,7 +15,7 @@ struct Run {
 pub(super) struct Counts {
     pub(super) extents: u64,
     pub(super) runs: u64,
-    /// Bytes of the file that an extent was told for: all but holes.
+    /// Bytes of the file for which the file system reported an extent: all but holes.
     pub(super) told_bytes: u64,
     pub(super) shared_bytes: u64,
     pub(super) unwritten_bytes: u64,
@@ -86,8 +86,8 @@ impl FileRuns {
     }
 }
 
-/// Tells whether what is at `place` lies right behind the extent `last`. Of a compressed one the file system does not say how long it is on the
-/// device, only that it is no longer than its data, and each part of one is told to begin where all of it does.
+/// Tells whether what is at `place` lies right behind the extent `last`. The length of a compressed extent on the device is not reported, only
+/// known to be no more than that of its data, and each part of it is reported as beginning where the whole extent begins.
 fn follows(last: (Place, u64), place: Place) -> bool {
     let (at, bytes) = last;
     let end = at.offset.saturating_add(bytes);

@@ -1,4 +1,4 @@
-//! The age of a file system: how far its files and its free space are in pieces. Nothing is written but what waits for the disk already.
+//! The age of a file system: how fragmented its files and its free space are. Writes nothing except data that wait to be written already.
 
 mod classes;
 mod file_runs;
@@ -22,16 +22,16 @@ use self::classes::Classes;
 use self::file_runs::{Counts, FileRuns};
 use self::walk::{Met, walk};
 
-/// Files in most runs that are named.
+/// Number of files that are named: those in the most runs.
 const NAMED: usize = 10;
-/// Troubles that are told.
+/// Largest number of problems that are listed.
 const TOLD: usize = 20;
-/// Time between two words about what is written out.
+/// Time between two progress reports while data are written out.
 const TOLD_EVERY: Duration = Duration::from_millis(200);
-/// Extents after which a file that is looked at is asked again whether to go on.
+/// Number of extents of one file between two checks whether to go on.
 const EXTENTS: u64 = 4096;
 
-/// A directory whose age cannot be told.
+/// Reason why the age of a directory cannot be determined.
 #[derive(Debug, thiserror::Error)]
 pub enum AgeError {
     /// It cannot be opened.
@@ -50,7 +50,7 @@ pub enum AgeError {
         /// The reason.
         source: io::Error,
     },
-    /// Its file system does not tell where files lie.
+    /// Its file system does not report where files lie.
     #[error("The file system of {path} ({kind}) does not tell where its files lie")]
     Silent {
         /// The directory.
@@ -60,24 +60,24 @@ pub enum AgeError {
     },
 }
 
-/// Bounds of a look at a file system, and who is told how far it is.
+/// Limits of an examination of a file system, and the receiver of its progress.
 pub struct Look<'a> {
-    /// Writes out what the file system holds in memory before: what waits there has no place yet.
+    /// Tells whether what the file system holds in memory is written out first: it has no place on the device yet.
     pub sync: bool,
-    /// The longest time.
+    /// The time limit; `None` where there is none.
     pub most: Option<Duration>,
-    /// Ends it.
+    /// Interrupts the examination.
     pub interrupt: &'a Interrupt,
-    /// Gets the point that it has reached.
+    /// Receives the progress.
     pub progress: &'a mut dyn FnMut(Looked),
 }
 
-/// The point that a look at a file system has reached.
+/// The progress of an examination of a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Looked {
-    /// The file system writes out data that wait in memory, which nothing can end; told again and again.
+    /// The file system is writing out data that wait in memory, which cannot be interrupted; reported repeatedly.
     Writing,
-    /// So many files were looked at.
+    /// Number of files that were examined so far.
     Files(u64),
 }
 
@@ -87,10 +87,11 @@ impl Look<'_> {
     }
 }
 
-/// Returns the age of what is in a directory, and of the file system that it lies in. No link is followed below it, and no other file system entered.
+/// Returns the age of the contents of a directory, and of the file system that it lies in. Below it no link is followed, and no other file system is
+/// entered.
 ///
 /// # Errors
-/// When it cannot be opened or synced, or its file system tells nothing.
+/// When it cannot be opened or synced, or its file system does not report where files lie.
 pub fn age(directory: &Path, look: &mut Look) -> Result<Age, AgeError> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = rustix::fs::open(directory, flags, rustix::fs::Mode::empty());
@@ -99,10 +100,10 @@ pub fn age(directory: &Path, look: &mut Look) -> Result<Age, AgeError> {
     age_of((&File::from(root), directory), look)
 }
 
-/// Returns the same of a directory that is open, and its name.
+/// Like [`age`], for an open directory and its name.
 ///
 /// # Errors
-/// When it cannot be synced, or its file system tells nothing.
+/// When it cannot be synced, or its file system does not report where files lie.
 pub fn age_of((root, name): (&File, &Path), look: &mut Look) -> Result<Age, AgeError> {
     let path = || name.to_owned();
     if look.sync {
@@ -132,7 +133,7 @@ pub fn age_of((root, name): (&File, &Path), look: &mut Look) -> Result<Age, AgeE
     Ok(Age { file_system, complete, files: files.finish(), free, free_untold })
 }
 
-/// Writes out what a file system holds in memory, and tells all the while that it does.
+/// Writes out what a file system holds in memory, and reports progress until that is done.
 fn write_out(root: &File, progress: &mut dyn FnMut(Looked)) -> Result<(), Errno> {
     std::thread::scope(|scope| {
         let (done, end) = mpsc::channel();
@@ -147,7 +148,7 @@ fn write_out(root: &File, progress: &mut dyn FnMut(Looked)) -> Result<(), Errno>
     })
 }
 
-/// Returns free space, `None` where it was not looked at to its end.
+/// Returns the free space; `None` where the examination was stopped before its end.
 fn free_space(root: impl AsFd, goes_on: &mut dyn FnMut() -> bool) -> io::Result<Option<FreeSpace>> {
     let mut classes = Classes::default();
     let (mut largest_bytes, mut whole) = (0, true);
@@ -173,14 +174,14 @@ struct Files {
     block: u64,
     by_runs: Classes,
     runs: Classes,
-    /// The file system does not tell.
+    /// Tells whether the file system does not report where files lie.
     silent: bool,
-    /// A file was not looked at to its end.
+    /// Tells whether the examination of a file was stopped before its end.
     cut: bool,
 }
 
 impl Files {
-    /// Counts what was met; returns whether to go on.
+    /// Counts a thing that was met; tells whether to go on.
     fn meet(&mut self, path: &Path, met: Met, goes_on: &mut dyn FnMut() -> bool) -> bool {
         let age = &mut self.age;
         match met {

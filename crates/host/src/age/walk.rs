@@ -1,4 +1,4 @@
-//! The way through a tree: no link is followed, no other file system entered, nothing read but names.
+//! A walk through a tree that follows no link, enters no other file system, and reads nothing but names.
 
 use std::collections::HashSet;
 use std::ffi::{CString, OsStr};
@@ -17,7 +17,7 @@ const BELOW: ResolveFlags =
     ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_XDEV);
 const LOOK: OFlags =
     OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
-/// Room for names of a directory that are read at a time.
+/// Size of the buffer for names of a directory, bytes.
 const LISTED: usize = 32 << 10;
 
 /// Something that was met on the way.
@@ -34,7 +34,7 @@ pub(super) enum Met<'a> {
     Unreadable(&'a Path, Errno),
 }
 
-/// Opens what is at `path` below `near`, without a change of its time of access where that is allowed.
+/// Opens `path` below `near`, without changing its access time where that is allowed.
 fn open(
     near: impl AsFd,
     path: impl rustix::path::Arg + Copy,
@@ -47,7 +47,7 @@ fn open(
     }
 }
 
-/// Goes through the tree at `root`, as long as `meet` wants more; `meet` gets the path below it with each.
+/// Walks through the tree at `root` until `meet` returns false; `meet` gets each thing with its path below `root`.
 pub(super) fn walk(root: impl AsFd, mut meet: impl FnMut(&Path, Met) -> bool) -> bool {
     let mut pending = vec![PathBuf::new()];
     let mut seen = HashSet::new();
@@ -108,7 +108,7 @@ fn names(directory: &OwnedFd) -> Result<Vec<CString>, Errno> {
     Ok(names)
 }
 
-/// Looks at one name; a directory is not opened yet, and what is no regular file is never opened.
+/// Examines one name. A directory is not opened yet; anything that is neither a directory nor a regular file is never opened.
 fn look<'a>(
     directory: &OwnedFd,
     name: &CString,
@@ -130,6 +130,6 @@ fn look<'a>(
         file => file?,
     };
     let stat = fstat(&file)?;
-    // It may have been exchanged since.
+    // It may have been replaced since it was examined.
     Ok(if regular(&stat) { Met::File(file, stat) } else { Met::Other })
 }

@@ -8,7 +8,7 @@ use super::Executor;
 use super::conditions::is_gone;
 
 impl Executor {
-    /// Writes an attribute of the kernel; gives what it says afterwards.
+    /// Writes an attribute of the kernel; returns the text that it has afterwards.
     pub(super) fn write(
         &mut self,
         path: &str,
@@ -30,7 +30,7 @@ impl Executor {
         }
     }
 
-    /// Sets a value of the environment; gives it back. In an undo nothing is set where what it is of is gone.
+    /// Sets a value of the environment; returns that value. In an undo nothing is set where the device of the setting is gone.
     pub(super) fn set(
         &mut self,
         (setting, device): (&str, Option<&str>),
@@ -51,7 +51,7 @@ impl Executor {
     }
 }
 
-/// Tells whether the text of an attribute is a value, or has it in brackets among all that it could be.
+/// Tells whether the text of an attribute is a value, or has it in brackets among all possible values.
 fn says(text: &str, value: &str) -> bool {
     let chosen = format!("[{value}]");
     text.trim() == value || text.split_whitespace().any(|word| word == chosen)

@@ -1,4 +1,4 @@
-//! Checks the conditions of waits against what was read.
+//! Checks the conditions of waits against readings.
 
 use std::io;
 
@@ -20,13 +20,13 @@ pub(super) fn holds(until: &Condition, parsed: &Parsed) -> bool {
     }
 }
 
-/// Tells whether an error says that what was to be read or written is not there (any more).
+/// Tells whether an error means that the thing to read or write does not exist (any more).
 pub(super) fn is_gone(error: &io::Error) -> bool {
     let code = error.raw_os_error();
     error.kind() == io::ErrorKind::NotFound || [libc::ENODEV, libc::ENXIO].map(Some).contains(&code)
 }
 
-/// Returns what was read of its fields, for whoever waited in vain.
+/// Returns the values of its fields that were read last, for the message of a wait that timed out.
 pub(super) fn seen(until: &Condition, parsed: &Parsed) -> String {
     let absent = || "absent".to_owned();
     let number = |field: &str| {

@@ -6,8 +6,8 @@ use layers::probe::Source;
 use super::Executor;
 
 impl Executor {
-    /// Keeps as facts every setting of the environment, of each device that is bound (`data.scheduler`) and of the machine
-    /// (`environment.cpu_governor`). Asked `again`, it keeps both values of what has changed since. What is not told is left out.
+    /// Stores as facts all settings of the environment, of each device that is bound (`data.scheduler`) and of the machine
+    /// (`environment.cpu_governor`). With `again`, a fact that has changed since holds both values. Settings that cannot be read are left out.
     pub fn note_environment(&mut self, again: bool) {
         let devices = self.names.iter().filter_map(|(name, path)| {
             Some((name.strip_prefix("device.")?.to_owned(), path.clone()))

@@ -1,4 +1,4 @@
-//! The look before and after each action: everything that was claimed or mounted is still itself.
+//! The check before and after each action that everything that was claimed or mounted has not been replaced.
 
 use std::collections::BTreeSet;
 
@@ -11,11 +11,11 @@ use crate::StepError;
 use crate::held::nodes_in;
 
 impl Executor {
-    /// Holds every block device that `steps` and what undoes them name, and those called `others`: from now on each name has to lead to
-    /// the device that it leads to now. What has no name yet is not held.
+    /// Holds every block device that `steps` and their undo name, and those called `others`: from now on each name has to lead to the device that it
+    /// leads to now. Names that lead nowhere yet are not held.
     ///
     /// # Errors
-    /// When one that was let go is another device by now, or one of `others` is not there.
+    /// When the name of a released device leads to another one by now, or one of `others` does not exist.
     pub fn hold(&mut self, steps: &[Step], others: &[&str]) -> Result<(), StepError> {
         let needed: Vec<_> = others.iter().filter_map(|name| self.resolve(name).ok()).collect();
         let actions = steps.iter().flat_map(|step| step.undo.iter().chain([&step.action]));
@@ -30,12 +30,12 @@ impl Executor {
         })
     }
 
-    /// Lets the devices of the stack go: its layers are about to change them. They are held again by [`Executor::hold`].
+    /// Releases the devices of the stack, because its layers are about to change them. They are held again by [`Executor::hold`].
     pub fn release(&mut self) {
         self.machine.release();
     }
 
-    /// Returns nothing while every claimed device and mounted file system is the one that steps mean.
+    /// Checks that every claimed device and mounted file system is still the one that steps mean.
     ///
     /// # Errors
     /// When one of them is gone or replaced.
@@ -43,13 +43,13 @@ impl Executor {
         self.look(about, None)
     }
 
-    /// The same of the devices that `words` name, where there are any.
+    /// Does the same, but only for the devices that `words` name, where words are given.
     fn look(&mut self, about: &str, words: Option<&str>) -> Result<(), StepError> {
         let intact = self.machine.intact(words);
         intact.map_err(|source| StepError::Replaced { about: about.to_owned(), source })
     }
 
-    /// Looks at what the action is about, and writes into the transcript why it is not begun.
+    /// Checks the devices and mounts before an action; a failure is written into the transcript.
     pub(super) fn look_before(
         &mut self,
         context: &ActionContext,

@@ -13,8 +13,7 @@ use super::{ActionContext, Executor};
 use crate::{CommandOutcome, CommandOutput, Listener, MeasuredCommand, StepError};
 
 impl Executor {
-    /// Runs a command of a stage and measures it; `listener` is told every line that it prints. What was measured comes back however it
-    /// ended.
+    /// Runs a command of a stage and measures it; `listener` gets every line that it prints. The figures are returned however the command ended.
     pub fn measured(
         &mut self,
         about: &str,

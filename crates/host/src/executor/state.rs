@@ -1,4 +1,4 @@
-//! The state of an executor as a value: what another machine needs in order to go on where this one stops.
+//! The state of an executor as a value, with which another machine can go on where this one stops.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Executor;
 use super::owed::Owed;
 
-/// Everything that an executor knows of what it did.
+/// Everything that an executor remembers of its work.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ExecutorState {
     /// Names that were bound, with their values.
@@ -18,7 +18,7 @@ pub struct ExecutorState {
 }
 
 impl ExecutorState {
-    /// Adds a fact of the cell that its next machine is to hand in.
+    /// Adds a fact of the cell, for the machine that takes up this state to report.
     pub fn note_fact(&mut self, name: &str, value: &str) {
         self.facts.insert(name.to_owned(), value.to_owned());
     }
@@ -31,8 +31,8 @@ impl Executor {
         ExecutorState { names, facts, owed: self.owed.clone() }
     }
 
-    /// Goes on from the state of another executor. Names that are bound here already keep the values of this machine: its devices are
-    /// called otherwise.
+    /// Goes on from the state of another executor. Names that are bound here already keep their values, because the devices of this machine have
+    /// other names.
     pub fn take_up(&mut self, state: ExecutorState) {
         let ExecutorState { names, facts, owed } = state;
         for (name, value) in names {

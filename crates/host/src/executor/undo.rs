@@ -1,4 +1,4 @@
-//! Undoing what was begun: in reverse, each even when another failed, and never interrupted.
+//! The undo of all steps that were begun: in reverse order, each even when another failed, and never interrupted.
 
 use layers::step::Action;
 use results::model::StepRecord;
@@ -15,8 +15,8 @@ const PATIENCE: Nanos = Nanos::from_secs(5);
 const PAUSE: Nanos = Nanos(500_000_000);
 
 impl Executor {
-    /// Undoes every step that was begun, the last one first; every undo is tried even when another failed, a
-    /// device in use for some seconds. The user cannot interrupt it: it is bounded by the steps' deadlines.
+    /// Undoes every step that was begun, the last one first; every undo is tried even when another failed, and tried again for some seconds while a
+    /// device is in use. The user cannot interrupt it: the steps' deadlines limit its time.
     pub fn undo_all(&mut self) -> Vec<StepRecord> {
         let mut records = Vec::new();
         while let Some(owed) = self.owed.pop() {
@@ -43,7 +43,7 @@ impl Executor {
             let outcome = self.act(&context, action);
             let hopeless = match &outcome {
                 Ok(()) => true,
-                // What cannot be named, or is not installed, will not be a moment later.
+                // What cannot be named, or is not installed, will not change a moment later.
                 Err(StepError::Unbound { .. } | StepError::Replaced { .. }) => true,
                 Err(StepError::NotStarted { source, .. }) => {
                     source.kind() == std::io::ErrorKind::NotFound

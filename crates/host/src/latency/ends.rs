@@ -1,15 +1,15 @@
-//! I/Os from their begin to their end: which of those under way an event of the kernel ends, and how long they took.
+//! I/Os from beginning to end: finds the I/Os under way that an event of the kernel ends, and their latency.
 
 use std::collections::BTreeMap;
 
 use layers::machine::step_of;
 
-/// No more I/Os of a device are thought to be under way: beyond it the kernel does not tell how they end.
+/// Largest number of I/Os of a device under way: if more seem to be, the kernel does not report how they end.
 const UNDER_WAY: usize = 1 << 16;
-/// I/Os that must have begun before it is said that the kernel does not tell how they end.
+/// Number of I/Os that must have begun before the kernel is taken not to report how they end.
 const TELLING: u64 = 100;
 
-/// The moment of an I/O that an event is of.
+/// The moment in the course of an I/O that an event marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Edge {
     /// A bio was handed to the device.
@@ -35,7 +35,7 @@ pub(super) struct Happened {
 #[derive(Debug, Default)]
 pub(super) struct Traced {
     dev: u32,
-    /// The sectors of the disk that are of it.
+    /// Its sectors on the disk: from `from` up to `to`.
     from: u64,
     to: u64,
     /// I/Os under way by their first sector and their number.
@@ -43,9 +43,9 @@ pub(super) struct Traced {
     begun: u64,
     ended: u64,
     longest: u64,
-    /// I/Os whose end nobody told of.
+    /// Number of I/Os whose end was never reported.
     pub forgotten: u64,
-    /// I/Os by the step of their latency: reads, writes.
+    /// Number of I/Os in each step of latency: reads, writes.
     pub counts: [BTreeMap<usize, u64>; 2],
 }
 
@@ -64,18 +64,18 @@ impl Traced {
         Self { dev, from, to, ..Self::default() }
     }
 
-    /// Tells whether the kernel says that I/Os begin, and of none that it ends.
+    /// Tells whether the kernel reports that I/Os begin, but never that one ends.
     pub(super) fn has_no_ends(&self) -> bool {
         self.begun >= TELLING && self.ended == 0
     }
 
-    /// Takes an event; nothing happens where it is of another device.
+    /// Takes an event; ignores those of other devices.
     pub(super) fn take(&mut self, what: &Happened) {
         let is_here = what.dev == self.dev && (self.from..self.to).contains(&what.sector);
         match what.moment {
             Edge::Begin if is_here && what.sectors > 0 => self.begin(what),
             Edge::RequestEnd if is_here => self.request_end(what),
-            // One that is done may stand at its end, which can be that of the device.
+            // The sector of a bio that is done may be its end, which can be the end of the device.
             Edge::BioEnd if what.dev == self.dev => self.bio_end(what),
             _ => {}
         }
@@ -93,7 +93,7 @@ impl Traced {
         self.under_way.insert((what.sector, self.begun), begun);
     }
 
-    /// Ends all bios in a stretch of sectors. Of several over the same sectors it is the one that began first.
+    /// Ends all bios in a range of sectors; where several cover exactly the same sectors, only the one that began first.
     fn request_end(&mut self, what: &Happened) {
         let (from, to) = (what.sector, what.sector + what.sectors);
         let mut done = Vec::new();
@@ -114,7 +114,7 @@ impl Traced {
         done.into_iter().for_each(|key| self.done(key, what.at_ns));
     }
 
-    /// Ends the bio that ends where this one does: what of it was done before may be cut off at its begin.
+    /// Ends the bio that has the same end as this event, since parts that were done before may be missing from its beginning.
     fn bio_end(&mut self, what: &Happened) {
         let end = what.sector + what.sectors;
         let first = end.saturating_sub(self.longest);

@@ -11,16 +11,16 @@ pub(super) struct Format {
     rwbs: usize,
 }
 
-/// The places of what tells the device, and how its sectors are counted.
+/// The place of the device in a record, and the way in which its sectors are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DeviceAt {
     /// Its number in the kernel's own form.
     Whole(usize),
-    /// Major and minor number of a device whose driver turned the I/O into one of the device below: so many sectors further.
+    /// Major and minor number of a device whose driver maps the I/O to the device below, `further` sectors later.
     Above { major: usize, minor: usize, further: u64 },
 }
 
-/// Sectors of its backing device that bcache keeps for itself, where nobody asked for more (BDEV_DATA_START_DEFAULT in the kernel).
+/// Sectors of its backing device that bcache keeps for itself by default (BDEV_DATA_START_DEFAULT in the kernel).
 const BCACHE_KEEPS: u64 = 16;
 
 /// One record of an event of the block layer.
@@ -30,7 +30,7 @@ pub(super) struct Record {
     pub dev: u32,
     pub sector: u64,
     pub sectors: u64,
-    /// The direction of a write or discard; `None` of what moves nothing.
+    /// Tells whether it is a write or discard; `None` where it moves no data.
     pub write: Option<bool>,
 }
 
@@ -106,13 +106,13 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
 }
 
-/// The place at which the data of a page begin: after its time, and a `long` with their length.
+/// Offset of the data of a page: after its time, and a `long` with their length.
 const DATA: usize = 16;
-/// The bits of that word which are a length.
+/// Bits of that `long` that hold the length.
 const LENGTH: u64 = 0x000f_ffff;
 /// Bits of the time difference that stand in a record's first word.
 const DELTA_BITS: u32 = 27;
-/// Bits of the whole time that a record with an absolute time has not.
+/// High bits of the time that a record with an absolute time lacks.
 const HIGH_TIME: u64 = !((1 << 59) - 1);
 
 /// Calls `on` with the time of each record of a page, nanoseconds of the buffer's clock, and the record.

@@ -1,7 +1,7 @@
 //! Slow probes: each in a thread of its own, which nobody waits for.
 //!
-//! At an edge a reading is asked for, and the edge is passed. The reading carries the edge's mark and moment when it begins soon after
-//! it; one that cannot, since the one before is still under way, is said to be missing at that mark.
+//! At an edge a reading is requested without waiting for it. The reading carries the edge's mark and moment when it begins soon after; one that
+//! cannot, since the one before is still under way, is reported missing at that mark.
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -44,9 +44,9 @@ struct State {
     asked: Option<(String, u64)>,
     /// The mark of the reading under way.
     reading: Option<Option<String>>,
-    /// No more than what was asked for is read.
+    /// Tells whether only the reading that was asked for is still made.
     stopping: bool,
-    /// Nobody wants what is still under way.
+    /// Tells whether the reading under way is not wanted any more.
     gone: bool,
     ended: bool,
 }
@@ -79,7 +79,7 @@ impl Background {
         &self.meter
     }
 
-    /// Asks for a reading at this moment; gives the one before, when that never began.
+    /// Asks for a reading at this moment; returns the one asked for before, as missing, when that never began.
     pub(super) fn ask(&self, mark: &str) -> Option<SampleRow> {
         let now = self.clock.now().0;
         let before = lock(&self.mailbox.state).asked.replace((mark.to_owned(), now));
@@ -88,11 +88,11 @@ impl Background {
         before.map(|(mark, at)| missing(&self.probe, &mark, at, why()))
     }
 
-    /// Begins no more readings but one already asked for.
+    /// Begins no more readings except one already asked for.
     pub(super) fn stopping(&self) {
         let mut state = lock(&self.mailbox.state);
         state.stopping = true;
-        // What nobody asked for holds nobody up.
+        // A reading that nobody asked for must not delay the end.
         if state.asked.is_none() && matches!(state.reading, Some(None)) {
             state.gone = true;
             self.interrupt.request(Level::Now);
@@ -101,7 +101,7 @@ impl Background {
         self.mailbox.changed.notify_all();
     }
 
-    /// Waits for the end of what was asked for, until `end`; then gives up, and gives what is missing.
+    /// Waits until `end` for the reading that was asked for; then gives up, and returns what is missing.
     pub(super) fn finish(&self, end: Instant) -> Vec<SampleRow> {
         let overdue = !self.wait(end);
         let (mut marks, now) = (Vec::new(), self.clock.now().0);
@@ -159,7 +159,7 @@ impl Mailbox {
                     let why = "the reading before was still under way 1 s after it".to_owned();
                     rows.push(missing(probe, mark, *at, why));
                 }
-                // What was read is of the edge that it was asked for at.
+                // The reading belongs to the edge at which it was asked for.
                 Some((_, at)) => row.at_ns = *at,
                 None => {}
             }

@@ -1,4 +1,4 @@
-//! Reading one probe, what that costs, and the threads that read.
+//! Reads one probe and measures the cost of that; the threads that read.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +11,7 @@ use results::model::{Fields, SampleRow};
 use rustix::time::{ClockId, clock_gettime};
 use sys::clock::Clock;
 
-/// Who gets the samples.
+/// The receiver of the samples.
 pub(super) type OnSample = Arc<Mutex<dyn FnMut(SampleRow) + Send>>;
 
 /// Work of a sampling thread, which a `Spawn` starts.
@@ -45,7 +45,7 @@ impl Meter {
     }
 }
 
-/// Reads one probe now: its figures, and what reading cost.
+/// Reads one probe now: its figures, and the cost of reading.
 pub(super) fn sample(
     probe: &Probe,
     mark: Option<&str>,

@@ -1,5 +1,5 @@
-//! Runs of writes: what is written side by side, from what the kernel says of every write to one device. Several runs go on at once, as a
-//! journal does beside data, and writes that are under way together may come in any order.
+//! Runs of writes: adjacent writes, found from the kernel's event of every write to one device. Several runs go on at once, such as those of a
+//! journal and of data, and writes that are under way together may come in any order.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
@@ -7,18 +7,18 @@ use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Runs that may go on at once: those that were written to last.
+/// Number of runs that may go on at once: those that were written to most recently.
 const OPEN: usize = 128;
 /// Bytes in a sector, whatever the device's block is.
 const SECTOR: u64 = 512;
-/// Between the kernel's own words and those of the event.
+/// Separator between the kernel's own words and those of the event.
 const EVENT: &str = " block_rq_issue: ";
 
 /// Writes of one device, counted since its reader began.
 #[derive(Debug)]
 pub(crate) struct WriteRuns {
     pipe: File,
-    /// The beginning of a line of which the rest was not read yet.
+    /// The beginning of a line whose end was not read yet.
     rest: String,
     counted: Counted,
 }
@@ -54,7 +54,7 @@ impl WriteRuns {
         Ok(format!("writes {writes} bytes {bytes} runs {runs} dropped {dropped}\n"))
     }
 
-    /// Lets no run go on: what is written from now on begins runs of its own.
+    /// Ends all runs: data written from now on begin new ones.
     pub(crate) fn cut(&mut self) {
         self.counted.open.clear();
     }

@@ -1,4 +1,4 @@
-//! Corpora in the cache: directories that commands read, each under a hash of what it is made of.
+//! Corpora in the cache: directories that commands read, each under a hash of its ingredients.
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
@@ -13,11 +13,11 @@ use crate::files::check_space;
 use crate::{Error, Result};
 
 impl Cache {
-    /// Returns the directory of the corpus called `id`, held; where it is not there, or `whole` finds that it was changed, `make` fills an empty
-    /// one with `bytes` of files. `waiting` is called once if another process builds something meanwhile.
+    /// Returns the directory of the corpus called `id`, held; where it does not exist, or `whole` finds that it was changed, `make` fills a new one
+    /// with files of `bytes` in all. `waiting` is called once if another process builds something meanwhile.
     ///
     /// # Errors
-    /// An error of `make`, no room for so many bytes, or a refusal of the system; nothing is left of it then.
+    /// When `make` fails, there is no room for so many bytes, or the system refuses; nothing is left of the new directory then.
     pub fn corpus<E: From<Error>>(
         &self,
         id: &str,
@@ -27,7 +27,7 @@ impl Cache {
         make: impl FnOnce(&Path) -> std::result::Result<(), E>,
     ) -> std::result::Result<HeldCorpus, E> {
         let path = self.inside(CORPORA)?.join(id);
-        // Held first: who cleans leaves it alone from then on.
+        // It is held first, so that a process that cleans the cache leaves it alone.
         if let Some(held) = HeldCorpus::at(&path).filter(|held| whole(&held.path)) {
             return Ok(held);
         }
@@ -41,7 +41,7 @@ impl Cache {
         remove(&aside)?;
         fs::create_dir(&aside).map_err(Error::io("cannot make", &aside))?;
         if let Err(error) = make(&aside).and_then(|()| Ok(keep(&aside, &path)?)) {
-            // What stopped it is told; a directory that stays is removed by the next that builds.
+            // The first error is reported; a directory that stays is removed by the next process that builds.
             let _ = remove(&aside);
             return Err(error);
         }
@@ -50,7 +50,7 @@ impl Cache {
     }
 }
 
-/// The directory of a corpus, which [`Cache::clean`] leaves alone as long as this lives, and which nobody makes anew.
+/// The directory of a corpus: as long as this lives, [`Cache::clean`] leaves it alone and no process replaces it.
 #[derive(Debug)]
 pub struct HeldCorpus {
     /// Its path.
@@ -73,8 +73,8 @@ fn lock(path: &Path, how: FlockOperation) -> Option<File> {
     (there.is_dir() && (own.dev(), own.ino()) == (there.dev(), there.ino())).then_some(lock)
 }
 
-/// Puts a directory in its place, after all of it is on the disk: what is there after a power cut is whole. One that was changed and that
-/// somebody reads stays there.
+/// Moves a directory to its place once all of it is on the disk, so that what is there after a power cut is complete. An old one stays there, and
+/// this fails, while another process reads it.
 fn keep(aside: &Path, place: &Path) -> Result<()> {
     let made = File::open(aside).map_err(Error::io("cannot open", aside))?;
     rustix::fs::syncfs(&made).map_err(Error::system("cannot write a corpus to the disk"))?;

@@ -1,4 +1,4 @@
-//! The entries of a cache, and removing them: by name and kind what Fathom makes, nothing else, whatever links lead where.
+//! The entries of a cache and their removal: only what Fathom makes, by name and kind, and never through links.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use crate::{Error, Result};
 
 /// The mark of a cache.
 pub(super) const MARK: &str = "CACHEDIR.TAG";
-/// The file that every program that builds locks; caches from before the mark are known by it.
+/// The file that every building program locks; it also identifies caches made before there was a mark.
 pub(super) const BUILD_LOCK: &str = "build.lock";
 /// Folders whose entries are named by a hash.
 pub(super) const IMAGES: &str = "images";
@@ -19,12 +19,12 @@ pub(super) const CORPORA: &str = "corpora";
 /// apt's folder, and what it holds.
 pub(super) const PACKAGES: &str = "packages";
 const OF_APT: [&str; 4] = ["apt.conf", "cache", "etc", "state"];
-/// Another suite's QEMU; the suite's name follows.
+/// The beginning of the name of another suite's QEMU; the suite's name follows.
 const QEMU: &str = "qemu-";
-/// Files and folders of which all is Fathom's.
+/// Files and folders that belong to Fathom with all that is in them.
 const WHOLE: [&str; 5] = ["accelerator.json", "qemu.json", "building", "kernels", "userlands"];
 
-/// Tells whether something with this name can be of a cache of Fathom's.
+/// Tells whether something with this name can belong to a cache of Fathom's.
 pub(super) fn is_own(name: &str) -> bool {
     [IMAGES, KEYS, SUPPLIES, CORPORA, PACKAGES, BUILD_LOCK].contains(&name)
         || WHOLE.contains(&name)
@@ -33,7 +33,7 @@ pub(super) fn is_own(name: &str) -> bool {
         || name.starts_with(".tag-")
 }
 
-/// Tells whether `name` is a hash, as images, keys and supplies are named by.
+/// Tells whether `name` is a hash, by which images, keys and supplies are named.
 pub(super) fn is_hash(name: &str) -> bool {
     name.len() == 32 && name.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
 }
@@ -48,7 +48,7 @@ pub(super) struct Cleaner<'a> {
 }
 
 impl Cleaner<'_> {
-    /// Names of what is in a folder; those that `own` does not know are foreign. A link in place of the folder is foreign, too.
+    /// Returns the names in a folder that `own` accepts; others are foreign. A link in place of the folder is foreign, too.
     pub(super) fn own_names(&mut self, folder: &str, own: fn(&str) -> bool) -> Result<Vec<String>> {
         let at = Path::new(folder);
         match self.dir.symlink_metadata(at) {
@@ -74,7 +74,7 @@ impl Cleaner<'_> {
         Ok(names)
     }
 
-    /// Removes a file, a link or a tree, and gives the bytes that it took; what is not there is fine. Links are not followed.
+    /// Removes a file, a link or a tree, and returns the bytes that it took; succeeds where there is none. Links are not followed.
     pub(super) fn remove(&self, at: &Path) -> Result<u64> {
         let size = size(self.dir, at);
         let gone = match self.dir.symlink_metadata(at) {
@@ -111,7 +111,7 @@ impl Cleaner<'_> {
     }
 }
 
-/// Tells whether nobody holds a directory.
+/// Tells whether a directory is held by nobody.
 fn is_free(directory: &File) -> bool {
     rustix::fs::flock(directory, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_ok()
 }

@@ -1,6 +1,6 @@
 //! The mark of a cache directory that Fathom made: nothing is kept in, or removed from, a directory of somebody else.
 //!
-//! The file is the one of the Cache Directory Tagging Specification, by which backup programs know caches; its second line says whose.
+//! The file is the one of the Cache Directory Tagging Specification, by which backup programs recognise caches; its second line says whose it is.
 
 use std::io::{ErrorKind, Write};
 use std::path::Path;
@@ -14,10 +14,10 @@ use crate::{Error, Result};
 
 const TEXT: &str = "Signature: 8a477f597d28d172789f06886806bc55\n# This directory is the cache of Fathom's lab: fathom lab clean removes what is in it.\n";
 
-/// Opens the cache in `dir`, which gets the mark where it is new, or was made by a Fathom that made none.
+/// Opens the cache in `dir`, which gets the mark where it is new, or was made by a version of Fathom that made none.
 ///
 /// # Errors
-/// A directory that holds what is not of a cache of Fathom's is refused.
+/// A directory that holds anything that does not belong to a cache of Fathom's is refused.
 pub(super) fn open(dir: &Path) -> Result<Dir> {
     let opened = Dir::open_ambient_dir(dir, ambient_authority())
         .map_err(Error::io("cannot open the cache directory", dir))?;

@@ -12,14 +12,14 @@ pub(crate) const MISSION: &str = "lab/mission";
 /// Set in the environment of the session by process 1: nanoseconds of the monotonic clock when process 1 began.
 pub(super) const BEGAN: &str = "FATHOM_GUEST_BEGAN";
 
-/// The configuration of a guest: what the host tells process 1 and the session.
+/// The configuration of a guest, which the host passes to process 1 and the session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct GuestConfig {
     /// The purpose of the machine.
     pub(crate) purpose: Purpose,
     /// Roles of the disks to wait for.
     pub(crate) roles: Vec<String>,
-    /// Roles of disks that are told whether they turn, which virtio has no word for.
+    /// Roles of the disks that the guest sets to rotational or not, since virtio cannot report it.
     pub(crate) rotational: Vec<(String, bool)>,
     /// Supplies that are mounted before the session starts.
     pub(crate) supplies: Vec<Mount>,

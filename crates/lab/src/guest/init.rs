@@ -18,7 +18,7 @@ use crate::{Error, Result};
 /// Time that processes get between being asked to end and being ended.
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// Time that the host may take to say that it has heard the last word.
+/// Time that the host may take to confirm the last frame.
 const UNHEARD: Duration = Duration::from_secs(10);
 
 /// The whole life of process 1. Returns only when the machine cannot be powered off.
@@ -50,7 +50,7 @@ fn session(began: u64) -> Result<()> {
         match rustix::process::wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if Some(pid) == session => {
                 let status = ExitStatus::from_raw(status.as_raw());
-                // One that ended badly could not tell the host why, but said it on the console.
+                // A session that ended badly could not tell the host why, but said so on the console.
                 return if status.success() { Ok(()) } else { Err(Error::Session { status }) };
             }
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
@@ -59,7 +59,7 @@ fn session(began: u64) -> Result<()> {
     }
 }
 
-/// Tells the host what the session cannot tell any more. The port is free: who had it is dead.
+/// Tells the host about the failure in the session's place. The port is free, because the session that had it is dead.
 fn tell_host(failure: &str) {
     let Ok(mut port) = port::open() else { return };
     // Whether the host hears it or not, the machine goes off next.
@@ -106,7 +106,7 @@ fn signal_others(signal: Signal) {
     }
 }
 
-/// Takes the power away; when that is refused, a restart does the same, since QEMU ends instead of restarting.
+/// Powers the machine off; where that is refused, a restart does the same, since QEMU ends instead of restarting.
 pub(super) fn power_off() {
     for how in [RebootCommand::PowerOff, RebootCommand::Restart] {
         let _ = rustix::system::reboot(how);

@@ -18,7 +18,7 @@ use crate::{Error, Result};
 
 /// Time that the host may take to say that it is there.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Time that the host may take to say that it has heard the last word.
+/// Time that the host may take to confirm the last frame.
 const UNHEARD: Duration = Duration::from_secs(60);
 
 /// Sends to the host; may be cloned and used from any thread.
@@ -46,7 +46,7 @@ impl Sender {
 
 type Listener = Box<dyn Fn(u32) + Send>;
 
-/// Interrupts that the host has asked for: their number, and the listener that is told of each.
+/// Interrupts that the host has asked for: their number, and the listener that is called for each.
 #[derive(Default)]
 struct Interrupts {
     count: AtomicU32,
@@ -63,7 +63,7 @@ pub struct GuestSession {
 }
 
 impl GuestSession {
-    /// Something that sends to the host, for other threads.
+    /// Returns a sender to the host, for other threads.
     pub fn sender(&self) -> Sender {
         self.sender.clone()
     }
@@ -90,7 +90,7 @@ impl GuestSession {
 
     /// Calls `listener` with the count whenever the host asks to stop, from the thread that reads the link.
     pub fn on_interrupt(&self, listener: impl Fn(u32) + Send + 'static) {
-        // What was asked before anybody listened counts too.
+        // Interrupts that came before there was a listener count too.
         if self.interrupts() > 0 {
             listener(self.interrupts());
         }
@@ -103,13 +103,13 @@ impl GuestSession {
         setup::disk(role)
     }
 
-    /// Returns what the machine was started for.
+    /// Returns the purpose of the machine.
     pub fn purpose(&self) -> Purpose {
         self.purpose
     }
 }
 
-/// The session's whole life. An error is one that the host could not be told; process 1 tries again.
+/// The session's whole life. An error means that the host could not be told the outcome; process 1 tries again.
 pub(super) fn run<E: Into<Box<dyn std::error::Error>>>(
     work: impl FnOnce(&mut GuestSession, &[u8]) -> Result<(), E>,
 ) -> Result<()> {
@@ -140,12 +140,12 @@ pub(super) fn run<E: Into<Box<dyn std::error::Error>>>(
         }
     };
     finish(&sender, failure.as_deref())?;
-    // What was written may still wait in QEMU, which forgets it when the power goes.
+    // The last frames may still wait in QEMU, which loses them at power-off.
     let heard = last.recv_timeout(UNHEARD).map_err(|_| ErrorKind::TimedOut);
     heard.map_err(Error::system("the host has not heard how it ended"))
 }
 
-/// Tells the host how it went. An error means that the host could not be told; the failure is on the console then.
+/// Tells the host how the session went. An error means that the host could not be told; the failure is on the console then.
 fn finish(sender: &Sender, failure: Option<&str>) -> Result<()> {
     let (kind, last) = match failure {
         None => (FrameKind::Done, &init::monotonic_ns().to_le_bytes()[..]),
@@ -188,7 +188,7 @@ fn wait_for_host(port: &mut File) -> Result<()> {
     }
 }
 
-/// Reads the link in a thread of its own until the host is gone, which takes the machine's power away.
+/// Reads the link in a thread of its own until the host is gone; the machine powers off then.
 fn listen(
     mut port: File,
     interrupts: Arc<Interrupts>,
@@ -201,7 +201,7 @@ fn listen(
             match read_frame(&mut port) {
                 Ok(Some(frame)) => match frame.kind {
                     FrameKind::Payload => {
-                        // A session that has stopped reading loses nothing it wanted.
+                        // A session that has stopped reading does not miss these.
                         let _ = give.as_ref().map(|give| give.send(frame.payload));
                     }
                     FrameKind::Interrupt => {

@@ -30,7 +30,7 @@ pub(super) fn config() -> Result<GuestConfig> {
     serde_json::from_slice(&text).map_err(Error::bad_file(path))
 }
 
-/// Everything, in order.
+/// Prepares everything, in order.
 pub(super) fn prepare() -> Result<()> {
     mount_all()?;
     let config = config()?;
@@ -50,7 +50,7 @@ pub(super) fn prepare() -> Result<()> {
     start_processors()
 }
 
-/// Starts the processors that the command line has held back, now that no device is being mapped any more.
+/// Starts the processors that the command line has held back, now that devices are no longer being mapped.
 fn start_processors() -> Result<()> {
     let list = fs::read_dir("/sys/devices/system/cpu").into_iter().flatten().flatten();
     for switch in list.map(|entry| entry.path().join("online")) {
@@ -74,7 +74,7 @@ fn mount_all() -> Result<()> {
             .map_err(Error::io(format!("cannot mount {kind} on"), place))?;
     }
     fs::create_dir_all("/dev/pts").map_err(Error::io("cannot make", "/dev/pts"))?;
-    // A kernel without pseudo terminals, or without tracing, does all the rest.
+    // A kernel without pseudo terminals, or without tracing, can do all the rest.
     let _ = mount("devpts", "/dev/pts", "devpts", plain, None);
     let _ = mount("debugfs", "/sys/kernel/debug", "debugfs", plain, None);
     let _ = mount("tracefs", "/sys/kernel/tracing", "tracefs", plain, None);
@@ -87,7 +87,7 @@ fn load_modules() -> Result<()> {
     for path in list.lines() {
         let loaded = File::open(path).and_then(|file| {
             match rustix::system::finit_module(&file, c"", 0) {
-                // It is there already; or the processor, or the device, is not there that it is for: whoever needs it says so.
+                // It is loaded already, or the processor or device that it is for is missing: whoever needs it says so.
                 Err(rustix::io::Errno::EXIST | rustix::io::Errno::NODEV) => Ok(()),
                 loaded => loaded.map_err(io::Error::from),
             }
@@ -103,13 +103,13 @@ fn bind_disk(role: &str) -> Result<()> {
     symlink(&node, disk(role)).map_err(Error::system(format!("cannot name the disk {role}")))
 }
 
-/// Lets the kernel take a disk for one that turns, or for one that does not, before anything stands on it.
+/// Makes the kernel treat a disk as rotational, or as not, before anything stands on it.
 fn tell_rotational(role: &str, turns: bool) -> Result<()> {
     let node = wait_for_disk(role)?;
     let name = node.file_name().unwrap_or_default();
     let switch = Path::new("/sys/block").join(name).join("queue/rotational");
     fs::write(&switch, if turns { "1" } else { "0" })
-        .map_err(Error::system(format!("cannot tell whether the disk {role} turns")))
+        .map_err(Error::system(format!("cannot set whether disk {role} is rotational")))
 }
 
 fn wait_for_disk(serial: &str) -> Result<PathBuf> {

@@ -25,7 +25,7 @@ pub fn shell(session: &GuestSession) -> Result<ExitStatus> {
         rustix::termios::tcsetwinsize(&console, size)
             .map_err(Error::system("cannot set the console's size"))?;
     }
-    // Every applet gets its name; those of real tools are taken already, and busybox says so.
+    // Every applet is linked under its name; names of real tools exist already, about which busybox complains.
     let _ = Command::new("/usr/bin/busybox")
         .args(["--install", "-s", "/usr/bin"])
         .stderr(Stdio::null())

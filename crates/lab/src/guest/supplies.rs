@@ -1,4 +1,4 @@
-//! Mounting what commands need beside the root.
+//! Mounts the supplies that commands need beside the root.
 
 use std::ffi::CString;
 use std::fs;
@@ -9,7 +9,7 @@ use rustix::mount::{MountFlags, mount};
 use crate::supply::Mount;
 use crate::{Error, Result};
 
-/// The directory, in memory, that takes what is written below directories of the root that packages lie over.
+/// The directory in memory that takes the writes to directories of the root that are overlaid with packages.
 const WRITTEN: &str = "/run/overlay";
 
 /// Mounts one supply, whose disk has this node.
@@ -21,7 +21,7 @@ pub(super) fn bring(supply: &Mount, node: &Path) -> Result<()> {
     if !supply.over_root {
         return Ok(());
     }
-    // Packages lie above the root's own programs: its link from sbin to bin would hide theirs. What they do not have is seen
+    // Packages lie above the root's own programs, because the root's link from sbin to bin would hide theirs; what packages do not have shows
     // through. Settings of the root win over those of packages.
     overlay("/usr", &format!("lowerdir={place}/usr:/usr"))?;
     overlay("/etc", &writable("etc", &format!("/etc:{place}/etc"))?)?;

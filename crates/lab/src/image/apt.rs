@@ -45,8 +45,8 @@ impl Apt {
         self.run("apt-get", &["update", "--error-on=any"]).map(drop)
     }
 
-    /// The package with a version in its name (`linux-image-6.12.1-amd64`) that one without (`linux-image-amd64`) stands for:
-    /// the dependency that begins with `stem`.
+    /// Returns the package with a version in its name (`linux-image-6.12.1-amd64`) that `name`, one without (`linux-image-amd64`), stands for: its
+    /// dependency that begins with `stem`.
     pub(super) fn versioned(&self, name: &str, stem: &str) -> Result<String> {
         let output = self.run("apt-cache", &["depends", "--important", name])?;
         output
@@ -62,7 +62,7 @@ impl Apt {
         Ok(output.lines().map(|line| line.trim().to_owned()).collect())
     }
 
-    /// Returns the descriptions of packages as the lists have them, parted by empty lines; names that only others mention have none.
+    /// Returns the descriptions of packages as the lists have them, separated by empty lines; a name that only other packages mention has none.
     pub(super) fn descriptions(&self, names: &[String]) -> Result<String> {
         if names.is_empty() {
             return Ok(String::new());
@@ -72,7 +72,7 @@ impl Apt {
         self.run("apt-cache", &arguments)
     }
 
-    /// Returns what installing these packages would bring, with what they depend on, and where each archive will be.
+    /// Returns the packages that installing these would bring, dependencies included, each with the place of its archive.
     pub(super) fn plan(&self, packages: &[String]) -> Result<Vec<Archived>> {
         let mut arguments = vec!["install", "--no-install-recommends", "--simulate"];
         arguments.extend(packages.iter().map(String::as_str));
@@ -84,14 +84,14 @@ impl Apt {
             .collect())
     }
 
-    /// Downloads what [`Apt::plan`] told, except what is there already.
+    /// Downloads what [`Apt::plan`] lists, except what is in the cache already.
     pub(super) fn fetch(&self, packages: &[String]) -> Result<()> {
         let mut arguments = vec!["install", "--no-install-recommends", "--yes", "--download-only"];
         arguments.extend(packages.iter().map(String::as_str));
         self.run("apt-get", &arguments).map(drop)
     }
 
-    /// One package without what it depends on, downloaded unless it is there already.
+    /// Returns one package without its dependencies, downloaded unless it is in the cache already.
     pub(super) fn alone(&self, package: &str) -> Result<Archived> {
         let output = self.run("apt-cache", &["show", "--no-all-versions", package])?;
         let field = |name: &str| {
@@ -126,7 +126,7 @@ impl Apt {
     }
 }
 
-/// Runs a command to its end; its output, or its last lines as an error.
+/// Runs a command to its end; returns its output, or its last lines as an error.
 pub(super) fn output_of(mut command: Command, package: &str) -> Result<String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|source| match source.kind() {
@@ -183,7 +183,7 @@ fn config(dir: &Path) -> String {
     ] {
         text += &format!("{name} \"{}\";\n", dir.join(value).display());
     }
-    // Hooks of the host (clean its own cache, refresh its own catalogues) are none of ours.
+    // Hooks of the host (clean its own cache, refresh its own catalogues) must not run here.
     for hook in [
         "APT::Update::Pre-Invoke",
         "APT::Update::Post-Invoke",

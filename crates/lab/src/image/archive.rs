@@ -20,25 +20,25 @@ pub(crate) struct Archive {
 }
 
 impl Archive {
-    /// A file with its directories; `mode` are its permission bits. A path that is there already stays as it is.
+    /// Adds a file and its directories; `mode` holds its permission bits. A path that is in the archive already stays as it is.
     pub(crate) fn file(&mut self, path: &str, mode: u32, content: &[u8]) -> Result<()> {
         self.parents(path)?;
         self.entry(path, ModeFileType::Regular, mode, content)
     }
 
-    /// A symbolic link with its directories.
+    /// Adds a symbolic link and its directories.
     pub(crate) fn link(&mut self, path: &str, target: &str) -> Result<()> {
         self.parents(path)?;
         self.entry(path, ModeFileType::Symlink, 0o777, target.as_bytes())
     }
 
-    /// A directory with those above it.
+    /// Adds a directory and those above it.
     pub(crate) fn directory(&mut self, path: &str) -> Result<()> {
         self.parents(path)?;
         self.entry(path, ModeFileType::Directory, 0o755, &[])
     }
 
-    /// A character device, for what the kernel opens before any program runs.
+    /// Adds a character device, for what the kernel opens before any program runs.
     pub(crate) fn character_device(&mut self, path: &str, major: u32, minor: u32) -> Result<()> {
         self.parents(path)?;
         let builder = NewcBuilder::new(path)

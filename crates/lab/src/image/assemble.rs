@@ -9,7 +9,7 @@ use super::elf::linkage;
 use super::modules::Module;
 use crate::{Error, Result};
 
-/// Changes whenever the same needs would give another root.
+/// Version of the recipe: changed whenever the same needs would give another root.
 pub(super) const RECIPE: &str = "4";
 /// The guest's directory of libraries: the one in which Debian's dynamic linker looks by itself.
 const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
@@ -61,7 +61,7 @@ impl Root {
         })
     }
 
-    /// A program with the libraries it needs, and with every link beside it that points to it.
+    /// Adds a program with the libraries it needs, and with every link beside it that points to it.
     pub(super) fn tool(&mut self, name: &str) -> Result<()> {
         let missing =
             || Error::MissingTool { tool: name.to_owned(), packages: self.packages.clone() };
@@ -79,12 +79,12 @@ impl Root {
         self.program(&format!("usr/bin/{real_name}"), &real)
     }
 
-    /// Files with these texts, by their paths below the root.
+    /// Adds files with these texts, by their paths below the root.
     pub(super) fn files(&mut self, files: &BTreeMap<String, String>) -> Result<()> {
         files.iter().try_for_each(|(path, text)| self.archive.file(path, 0o644, text.as_bytes()))
     }
 
-    /// A link among the programs.
+    /// Adds a link among the programs.
     pub(super) fn alias(&mut self, name: &str, program: &str) -> Result<()> {
         self.archive.link(&format!("usr/bin/{name}"), program)
     }

@@ -17,7 +17,7 @@ use crate::event::{Event, Events};
 use crate::files::check_space;
 use crate::{Error, Result};
 
-/// Modules of every image: the disks' driver, and what it and the link stand on where that is not built in.
+/// Modules of every image: the driver of the disks, and the drivers below it and below the link where these are not built in.
 const MODULES: [&str; 3] = ["virtio-pci", "virtio-blk", "virtio-console"];
 
 /// The most space that packages, their contents and the image take; modules of old kernels are not compressed.
@@ -26,7 +26,7 @@ const ROOM: Bytes = Bytes(1024 * Bytes::MIB);
 /// Builds the image and puts it into the cache under `key`. The caller holds the build lock.
 pub(super) fn build(cache: &Cache, spec: &ImageSpec, key: &str, events: Events) -> Result<Image> {
     let began = Instant::now();
-    // What is there is of a build that was killed: whoever holds the lock may remove it.
+    // Anything here is left from a killed build: the holder of the lock may remove it.
     let aside = cache.dir().join("building");
     remove(&aside)?;
     check_space(cache.dir(), ROOM, "building the guest image")?;
@@ -41,13 +41,13 @@ pub(super) fn build(cache: &Cache, spec: &ImageSpec, key: &str, events: Events) 
     Ok(image)
 }
 
-/// The archive of a package of the guests' distribution, for its contents alone: from the cache, or else downloaded. `stem` is
-/// what the name of the package with a version begins with (`linux-source-` of `linux-source`).
+/// Returns the archive of a package of the guests' distribution, for its contents alone: from the cache, or else downloaded. `stem` is the beginning
+/// of the name of the package with a version (`linux-source-` of `linux-source`).
 pub(super) fn archive(cache: &Cache, spec: &ImageSpec, name: &str, stem: &str) -> Result<PathBuf> {
     let mirror = spec.mirror.clone().map_or_else(mirror::find, Ok)?;
     let apt = Apt::new(&cache.inside("packages")?, &spec.suite, &mirror, &mirror::keyring()?)?;
     let fetched = || apt.alone(&apt.versioned(name, stem)?);
-    // Lists that are there are good enough; without any, or with old ones, they are fetched.
+    // Lists that exist are used; they are fetched where there are none, or where they turn out to be too old.
     let archived = fetched().or_else(|_| apt.update().and_then(|()| fetched()))?;
     Ok(archived.path)
 }
@@ -95,7 +95,7 @@ fn write_image(dir: &Path, vmlinux: &[u8], root: &[u8], manifest: &Manifest) -> 
         hash.write(content);
         let path = dir.join(name);
         fs::write(&path, content).map_err(Error::io("cannot write", &path))?;
-        // On the disk before it has its name: a loss of power must not leave a whole-looking image.
+        // It is on the disk before it gets its name, so that a power loss cannot leave an image that only looks complete.
         fs::File::open(&path)
             .and_then(|file| file.sync_all())
             .map_err(Error::io("cannot write", &path))?;

@@ -15,7 +15,7 @@ pub(super) struct Linkage {
     pub(super) libraries: Vec<String>,
 }
 
-/// Returns what the ELF file `bytes` needs; nothing for a file that is no ELF file (a script).
+/// Returns the linker and libraries that the ELF file `bytes` needs; empty for any other file (a script).
 pub(super) fn linkage(bytes: &[u8]) -> object::Result<Linkage> {
     if !bytes.starts_with(b"\x7fELF") {
         return Ok(Linkage::default());

@@ -86,7 +86,7 @@ fn fetch(
     if !linker.exists() {
         let dir = root.join("usr/lib64");
         fs::create_dir_all(&dir).map_err(Error::io("cannot make", &dir))?;
-        // There it is a link that begins at the root, and so leads to this machine's own, which goes with no other libc.
+        // In those suites it is an absolute link, and so leads to this machine's own linker, which works with no other libc.
         let is_own =
             |path: &std::path::PathBuf| path.symlink_metadata().is_ok_and(|found| found.is_file());
         let old = ["lib64", "lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu"]

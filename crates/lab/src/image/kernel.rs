@@ -18,7 +18,7 @@ const USUAL: &str = "linux-image-amd64";
 /// Directories of modules in unpacked packages.
 const MODULES: [&str; 2] = ["usr/lib/modules", "lib/modules"];
 
-/// A kernel that is there to be put into an image.
+/// A kernel that is ready to be put into an image.
 pub(super) struct Taken {
     /// Its release.
     pub(super) release: String,
@@ -69,7 +69,7 @@ fn usual(apt: &Apt, suite: &str) -> Result<Kernel> {
             near: Vec::new(),
         })
     };
-    // Lists that are there are good enough; without any, or with old ones, they are fetched.
+    // Lists that exist are used; they are fetched where there are none, or where they turn out to be too old.
     find().or_else(|_| apt.update().and_then(|()| find()))
 }
 
@@ -82,7 +82,7 @@ fn unpacked(kernel: Kernel, archives: &[Archived], into: &Path) -> Result<Taken>
         Error::bad_file(into)(format!("the packages of the kernel {release} have no {what}"))
     };
     let all = MODULES.map(|dir| into.join(dir).join(&release));
-    // Of two directories one has the modules, and the other what was built in.
+    // Where there are two directories, one has the modules and the other the lists of what is built in.
     let [first, second] = &all;
     if first.is_dir() && second.is_dir() && !same(first, second) {
         join(second, first)?;
@@ -98,7 +98,7 @@ fn same(one: &Path, other: &Path) -> bool {
     one.canonicalize().ok() == other.canonicalize().ok()
 }
 
-/// Moves what is in `from` into `to`, where it is not there.
+/// Moves the entries of `from` into `to`, except those that exist there.
 fn join(from: &Path, to: &Path) -> Result<()> {
     for entry in fs::read_dir(from).map_err(Error::io("cannot list", from))?.flatten() {
         let new = to.join(entry.file_name());

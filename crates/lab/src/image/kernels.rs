@@ -14,7 +14,7 @@ pub(super) const IMAGE: &str = "linux-image-";
 pub(super) const SPLIT: [&str; 3] = ["linux-binary-", "linux-modules-", "linux-base-"];
 /// The end of the names of the kernels that guests boot.
 const FLAVOUR: &str = "-amd64";
-/// Other flavours, and what is no kernel of its own, end in these.
+/// Ends of the names of other flavours, and of packages that are no kernel of their own.
 const OTHERS: [&str; 2] = ["-cloud-amd64", "-rt-amd64"];
 
 /// A package of a kernel.
@@ -41,7 +41,7 @@ pub struct Kernel {
     pub suite: String,
     /// The packages that it consists of.
     pub packages: Vec<KernelPackage>,
-    /// Packages of it that its suite has no more: it cannot be had.
+    /// Packages of it that its suite no longer has; unless this is empty, the kernel cannot be downloaded.
     #[serde(default)]
     pub gone: Vec<String>,
 }
@@ -57,12 +57,12 @@ impl Kernel {
         Bytes(self.packages.iter().map(|package| package.size.0).sum())
     }
 
-    /// Tells whether all of it can be had.
+    /// Tells whether all of it can be downloaded.
     pub fn is_whole(&self) -> bool {
         self.gone.is_empty()
     }
 
-    /// Tells whether `name` means it, and maybe others: its release with or without its end, or the beginning of its version.
+    /// Tells whether `name` matches it, and maybe others too: its release with or without the flavour, or the beginning of its version.
     fn is(&self, name: &str) -> bool {
         let of_version = self.version.strip_prefix(name);
         self.release == name
@@ -71,7 +71,7 @@ impl Kernel {
     }
 }
 
-/// The place of a version among others: the numbers of the sources, the release candidate, Debian's numbers.
+/// Returns the sort key of a version: the numbers of the sources, the release candidate, Debian's numbers.
 fn rank(version: &str) -> (Vec<u64>, u64, Vec<u64>) {
     let numbers = |text: &str| {
         let parts = text.split(|c: char| !c.is_ascii_digit());
@@ -94,7 +94,7 @@ pub struct Kernels {
 }
 
 impl Kernels {
-    /// Puts the kernels of suites into their order. Of one that several suites have the first counts that has it whole.
+    /// Sorts the kernels of suites. Where several suites have the same kernel, the first that has all of it counts.
     pub(super) fn of(listed: impl IntoIterator<Item = Kernel>) -> Self {
         let mut one_each: Vec<Kernel> = Vec::new();
         for kernel in listed {
@@ -116,7 +116,7 @@ impl Kernels {
     /// Returns the newest kernel that `name` means.
     ///
     /// # Errors
-    /// One that is not listed, or cannot be had whole, is refused with those near it.
+    /// When no kernel matches, or none that can be had whole; the error names those near it.
     pub fn choose(&self, name: &str) -> Result<&Kernel> {
         if let Some(kernel) = self.whole().rev().find(|kernel| kernel.is(name)) {
             return Ok(kernel);
@@ -134,8 +134,8 @@ impl Kernels {
         })
     }
 
-    /// Returns the sources of the kernels next to what `name` may mean: the last one before it and the first one after it; of a name
-    /// without numbers the newest one of all.
+    /// Returns the source versions of the kernels nearest to `name`: the last one before it and the first one after it; for a name without numbers
+    /// the newest one of all.
     fn near(&self, name: &str) -> Vec<String> {
         let (wanted, ..) = rank(name.trim_end_matches(FLAVOUR));
         let place = |kernel: &&Kernel| rank(&kernel.version).0.cmp(&wanted);
@@ -147,7 +147,7 @@ impl Kernels {
     }
 }
 
-/// Tells whether a package of this name may be one of a kernel that guests boot.
+/// Tells whether a package of this name may belong to a kernel that guests boot.
 pub(super) fn is_of_kernel(name: &str) -> bool {
     let stems = [IMAGE].into_iter().chain(SPLIT);
     stems.filter_map(|stem| name.strip_prefix(stem)).any(is_release)
@@ -164,7 +164,7 @@ pub(super) fn listed(suite: &str, descriptions: &str) -> Vec<Kernel> {
     let all = packages(descriptions);
     let images = all.iter().filter_map(|(name, one)| Some((name.strip_prefix(IMAGE)?, one)));
     let kernel = |(release, image): (&str, &Described)| {
-        // The image of a split one is empty, and names what it is split into.
+        // The image package of a split kernel is empty, and depends on its parts.
         let split = format!("{}{release}", SPLIT[0]);
         let wanted: Vec<String> = match image.depends.contains(split.as_str()) {
             true => SPLIT.iter().map(|stem| format!("{stem}{release}")).collect(),
@@ -193,7 +193,7 @@ struct Described<'a> {
     depends: BTreeSet<&'a str>,
 }
 
-/// Reads descriptions; of a package with several versions the first counts, which is the newest.
+/// Reads descriptions; where a package has several versions the first counts, which is the newest.
 fn packages(descriptions: &str) -> BTreeMap<&str, Described<'_>> {
     let mut all = BTreeMap::new();
     for text in descriptions.split("\n\n") {

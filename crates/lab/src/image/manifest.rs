@@ -31,7 +31,7 @@ pub struct Manifest {
     pub modules: Vec<String>,
     /// Programs.
     pub tools: Vec<String>,
-    /// The packages of the kernel; none of one's own, and in images of earlier versions.
+    /// The packages of the kernel; empty for a user's own kernel, and in images of earlier versions.
     #[serde(default)]
     pub kernel_packages: Vec<KernelPackage>,
     /// The SHA-256 of the kernel's file as it was packed; empty in images of earlier versions.

@@ -1,4 +1,4 @@
-//! Which Debian mirror to take packages from: the one this machine's apt already uses. No host's name stands here.
+//! The choice of the Debian mirror to take packages from: the one that this machine's apt already uses. No host name is written here.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -51,7 +51,7 @@ fn said_by_apt(arguments: &[&str]) -> String {
         .unwrap_or_default()
 }
 
-/// From `ORIGIN|COMPONENT|URI` lines: Debian's main archive, not that of security updates.
+/// Returns the address from lines `ORIGIN|COMPONENT|URI`: that of Debian's main archive, not that of security updates.
 fn from_targets(lines: &str) -> Option<String> {
     lines.lines().find_map(|line| {
         let mut fields = line.split('|');
@@ -60,7 +60,7 @@ fn from_targets(lines: &str) -> Option<String> {
     })
 }
 
-/// From `'URI/dists/SUITE/InRelease' ...` lines, which apt prints also when it has no lists yet.
+/// Returns the address from lines `'URI/dists/SUITE/InRelease' ...`, which apt prints even when it has no lists yet.
 fn from_updates(lines: &str) -> Option<String> {
     lines.lines().find_map(|line| {
         let address = line.strip_prefix('\'')?.split('\'').next()?;
@@ -71,7 +71,7 @@ fn from_updates(lines: &str) -> Option<String> {
     })
 }
 
-/// From the line `default_mirror URL` of debootstrap's script.
+/// Returns the address from the line `default_mirror URL` of debootstrap's script.
 fn from_debootstrap(script: &str) -> Option<String> {
     script
         .lines()

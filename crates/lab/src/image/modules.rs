@@ -11,7 +11,7 @@ use super::vmlinux;
 use crate::error::Cause;
 use crate::{Error, Result};
 
-/// Directories of a kernel's modules in which services are that others know by another name (`crypto-crc32c`).
+/// Directories of a kernel's modules with services that other modules ask for by an alias (`crypto-crc32c`).
 const SERVICES: [&str; 3] = ["kernel/crypto", "kernel/lib", "kernel/arch"];
 
 /// The modules of one kernel, as its package brings them.
@@ -21,7 +21,7 @@ pub(super) struct Modules {
     files: BTreeMap<String, PathBuf>,
     built_in: BTreeSet<String>,
     services: Vec<PathBuf>,
-    /// Modules by the other names that they say they have; read when one is asked for.
+    /// Modules by their aliases; read when the first alias is asked for.
     aliases: OnceCell<BTreeMap<String, Vec<String>>>,
 }
 
@@ -35,14 +35,14 @@ pub(super) struct Module {
 }
 
 impl Modules {
-    /// Those below `dir`, the `modules/<release>` directory of the kernel's package.
+    /// Lists the modules below `dir`, the `modules/<release>` directory of the kernel's package.
     pub(super) fn list(dir: &Path, release: &str) -> Result<Self> {
         let mut files = BTreeMap::new();
         let mut open = vec![dir.to_path_buf()];
         while let Some(dir) = open.pop() {
             for entry in fs::read_dir(&dir).map_err(Error::io("cannot list", &dir))? {
                 let path = entry.map_err(Error::io("cannot list", &dir))?.path();
-                // Links lead out: `build`, `source`.
+                // Links (`build`, `source`) lead out of the directory.
                 if path.is_dir() && !path.is_symlink() {
                     open.push(path);
                 } else if let Some(name) = module_name(&path) {
@@ -59,7 +59,7 @@ impl Modules {
         Ok(Self { release: release.to_owned(), files, built_in, services, aliases })
     }
 
-    /// These modules with all they depend on, each after those it needs; what is built in is left out, and so is what of `faster` the
+    /// Returns these modules with all they depend on, each after those it needs. What is built in is left out, and so are those of `faster` that the
     /// kernel does not have.
     pub(super) fn closure(&self, wanted: &[String], faster: &[String]) -> Result<Vec<Module>> {
         let (mut begun, mut done) = (BTreeSet::new(), Vec::new());
@@ -71,7 +71,7 @@ impl Modules {
     }
 
     fn add(&self, name: &str, begun: &mut BTreeSet<String>, done: &mut Vec<Module>) -> Result<()> {
-        // Two modules may wish for each other.
+        // Two modules may have soft dependencies on each other.
         if !begun.insert(name.to_owned()) || self.built_in.contains(name) {
             return Ok(());
         }
@@ -96,8 +96,8 @@ impl Modules {
         Ok(())
     }
 
-    /// The modules that a name stands for: that of its own, or all that have it as another one; of these the portable one, where there is
-    /// one. None for what is built in, and for what the kernel does not have.
+    /// Returns the modules that a name stands for: the one of that name, or else all that have it as an alias, or only the portable one of these,
+    /// where there is one. Empty for what is built in, and for what the kernel does not have.
     fn named(&self, name: &str) -> Result<Vec<String>> {
         if self.built_in.contains(name) {
             return Ok(Vec::new());
@@ -129,7 +129,7 @@ impl Modules {
     }
 }
 
-/// Reads a module: its ELF file, unpacked, and what it says of itself.
+/// Reads a module: its ELF file, unpacked, and its own description.
 fn read(path: &Path) -> Result<(Vec<u8>, Vec<u8>)> {
     let content = fs::read(path).map_err(Error::io("cannot read", path))?;
     let content = vmlinux::unpack(content).map_err(Error::bad_file(path))?;
@@ -137,34 +137,34 @@ fn read(path: &Path) -> Result<(Vec<u8>, Vec<u8>)> {
     Ok((content, info))
 }
 
-/// `dm-vdo` for `kernel/drivers/md/dm-vdo/dm-vdo.ko.xz`.
+/// Returns the name of a module: `dm-vdo` for `kernel/drivers/md/dm-vdo/dm-vdo.ko.xz`.
 fn module_name(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?;
     let name = [".xz", ".zst", ".gz"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
     Some(name.strip_suffix(".ko")?.replace('_', "-"))
 }
 
-/// Returns what a module says of itself: entries that end in a zero byte.
+/// Returns the description that a module holds of itself: entries that end in a zero byte.
 fn information(module: &[u8]) -> Result<Vec<u8>, Cause> {
     let file = object::File::parse(module)?;
     let section = file.section_by_name(".modinfo").ok_or("has no section .modinfo")?;
     Ok(section.data()?.to_vec())
 }
 
-/// The other names of a module: `alias=NAME`.
+/// Returns the aliases of a module: `alias=NAME`.
 fn aliases_in(info: &[u8]) -> Vec<String> {
     let entries = info.split(|byte| *byte == 0).filter_map(|entry| entry.strip_prefix(b"alias="));
     entries.map(|name| String::from_utf8_lossy(name).replace('_', "-")).collect()
 }
 
-/// The other names of what is built in: `MODULE.alias=NAME`.
+/// Returns the aliases of what is built in: `MODULE.alias=NAME`.
 fn built_in_aliases(info: &[u8]) -> Vec<String> {
     let entries = info.split(|byte| *byte == 0).map(String::from_utf8_lossy);
     entries.filter_map(|entry| Some(entry.split_once(".alias=")?.1.replace('_', "-"))).collect()
 }
 
-/// The modules that a module asks for beforehand without a dependency: file systems get their checksums so, and cannot be mounted without.
-/// From `softdep=pre: NAME NAME post: NAME`.
+/// Returns the modules that a module asks to have loaded before it without depending on them: file systems get their checksums this way, and cannot
+/// be mounted without. From `softdep=pre: NAME NAME post: NAME`.
 fn wished_in(info: &[u8]) -> Vec<String> {
     let entries = info.split(|byte| *byte == 0);
     let wishes = entries.filter_map(|entry| entry.strip_prefix(b"softdep="));

@@ -1,4 +1,4 @@
-//! Kernels of one's own: a `bzImage` with the directory of its modules.
+//! A user's own kernels: a `bzImage` with the directory of its modules.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::{Error, Result};
 /// The file by which a directory of modules is known.
 const BUILT_IN: &str = "modules.builtin";
 
-/// A kernel of one's own.
+/// A user's own kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnKernel {
     /// Its release, as it says itself.
@@ -24,7 +24,7 @@ pub struct OwnKernel {
     pub modules: PathBuf,
     /// The SHA-256 of its file.
     pub sha256: String,
-    /// A hash of its file and of what tells whether a module has changed.
+    /// A hash of its file and of the facts that show whether a module has changed.
     pub(super) key: String,
 }
 
@@ -61,7 +61,7 @@ impl OwnKernel {
 }
 
 impl OwnKernel {
-    /// Returns what it is told from others of its release by: it changes with its file and with any of its modules.
+    /// Returns an id that tells it from others of its release: it changes with its file and with any of its modules.
     pub fn id(&self) -> &str {
         self.key.get(..12).unwrap_or(&self.key)
     }

@@ -41,9 +41,9 @@ impl Image {
         }
     }
 
-    /// The archive (`.deb`) of a package of the guests' distribution, for what is in it: nothing is installed. It comes from
-    /// the cache, or else from the Debian mirror. `stem` begins the name of the package with a version that `name` stands
-    /// for: `linux-source-` of `linux-source`.
+    /// Returns the archive (`.deb`) of a package of the guests' distribution, to read its contents: nothing is installed. It comes from the cache, or
+    /// else from the Debian mirror. `stem` is the beginning of the name of the package with a version that `name` stands for: `linux-source-` of
+    /// `linux-source`.
     pub fn archive(cache: &Cache, spec: &ImageSpec, name: &str, stem: &str) -> Result<PathBuf> {
         let _lock = cache.lock_build(&mut || {})?;
         build::archive(cache, spec, name, stem)

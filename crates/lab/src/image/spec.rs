@@ -41,8 +41,8 @@ impl ImageSpec {
         Self { needs, suite: SUITE.to_owned(), kernel: KernelChoice::Usual, mirror: None }
     }
 
-    /// A hash of everything that decides what is in the image, except the versions of packages; of a kernel that is not the usual one
-    /// these too.
+    /// A hash of everything that decides what is in the image, except the versions of packages; for a kernel other than the usual one, its packages'
+    /// versions count too.
     pub(super) fn key(&self) -> String {
         let needs = self.needs.canonical();
         let mut hash = Hash::default();

@@ -10,7 +10,7 @@ use crate::cache::Cache;
 use crate::event::{Event, Events};
 use crate::{Error, Result};
 
-/// Debian's suites with kernels that guests can boot. Of a kernel that several have the first one counts.
+/// Debian's suites with kernels that guests can boot. If several have the same kernel, the first one counts.
 pub const KERNEL_SUITES: [&str; 8] = [
     "trixie",
     "trixie-backports",
@@ -21,12 +21,12 @@ pub const KERNEL_SUITES: [&str; 8] = [
     "sid",
     "experimental",
 ];
-/// The file in the directory of a suite with the kernels that its lists have.
+/// The file in the directory of a suite that names the kernels in its lists.
 const LIST: &str = "kernels.json";
 
 impl Kernels {
-    /// Returns the kernels that can be had from the Debian mirror, as lists say that are in the cache, or else fetched; `fresh` has all
-    /// of them fetched, which takes a minute. A suite that cannot be reached is told in the result.
+    /// Returns the kernels that the Debian mirror has, from lists in the cache, which are fetched where they are missing; `fresh` fetches all of
+    /// them, which takes a minute. Suites that cannot be reached are named in the result.
     ///
     /// # Errors
     /// Fails where no suite can be reached.
@@ -63,13 +63,13 @@ fn place(cache: &Cache, suite: &str) -> Result<PathBuf> {
     cache.inside("kernels").map(|dir| dir.join(suite))
 }
 
-/// The kernels of a suite as its list in the cache says; `None` where there is none.
+/// Reads the kernels of a suite from its list in the cache; `None` where there is no list.
 fn read(cache: &Cache, suite: &str) -> Option<Vec<Kernel>> {
     let text = fs::read(place(cache, suite).ok()?.join(LIST)).ok()?;
     serde_json::from_slice(&text).ok()
 }
 
-/// Fetches the lists of a suite, and keeps what kernels they have.
+/// Fetches the lists of a suite, and keeps the kernels that they name.
 fn fetched(cache: &Cache, suite: &str, mirror: &str, events: Events) -> Result<Vec<Kernel>> {
     events(Event::FetchingLists { suite: suite.to_owned() });
     let apt = apt(cache, suite, mirror)?;

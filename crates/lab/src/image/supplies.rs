@@ -1,4 +1,4 @@
-//! Building supplies: packages and directories as compressed images, each kept in the cache under a hash of what it is made of.
+//! Builds supplies: packages and directories as compressed images, each kept in the cache under a hash of its ingredients.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::files::check_space;
 use crate::supply::{Content, Supply, SupplySpec};
 use crate::{Error, Result};
 
-/// Changes whenever the same packages would give another image.
+/// Version of the recipe: changed whenever the same packages would give another image.
 const RECIPE: &str = "1";
 /// The package of the program that makes images. The guests' distribution brings it, and its own linker starts it: nothing has to
 /// be installed here, and the same packages give the same bytes everywhere.
@@ -116,7 +116,7 @@ impl Builder<'_, '_> {
         self.made(&content, &key(&hash), &what, |_, _| Ok((path.to_path_buf(), Vec::new())))
     }
 
-    /// The image under `key`: the one that is there, or a new one of the directory that `gather` gives.
+    /// Returns the image under `key`: the existing one, or a new one of the directory that `gather` returns.
     fn made(
         &mut self,
         content: &Content,
@@ -165,11 +165,11 @@ impl Builder<'_, '_> {
             return Ok(Vec::new());
         }
         let fetch = || apt.plan(packages).and_then(|plan| apt.fetch(packages).map(|()| plan));
-        // Lists that are there are good enough; without any, or with old ones, they are fetched.
+        // Lists that exist are used; they are fetched where there are none, or where they turn out to be too old.
         fetch().or_else(|_| apt.update().and_then(|()| fetch()))
     }
 
-    /// Unpacks the program that makes images; gives the directory that it is in.
+    /// Unpacks the program that makes images; returns the directory that it is in.
     fn maker(&self, aside: &Path) -> Result<PathBuf> {
         let root = aside.join("maker");
         for archive in self.fetched(&self.apt()?, &[MAKER.to_owned()])? {
@@ -199,7 +199,7 @@ fn squash(maker: &Path, root: &Path, image: &Path) -> Result<()> {
 fn publish(folder: &Path, packages: Vec<Package>, place: &Path) -> Result<()> {
     let image = folder.join(IMAGE);
     let file = fs::File::open(&image).map_err(Error::io("cannot open", &image))?;
-    // On the disk before it has its name: a loss of power must not leave a whole-looking image.
+    // It is on the disk before it gets its name, so that a power loss cannot leave an image that only looks complete.
     let size = file.sync_all().and_then(|()| file.metadata());
     let size = Bytes(size.map_err(Error::io("cannot write", &image))?.len());
     let path = folder.join(CONTENTS);

@@ -108,7 +108,7 @@ fn publish(made: &Userland, aside: &Path, place: &Path) -> Result<()> {
     for (name, bytes) in [(ARCHIVE, &made.archive), (LIST, &list)] {
         let path = aside.join(name);
         fs::write(&path, bytes).map_err(Error::io("cannot write", &path))?;
-        // On the disk before it has its name: a loss of power must not leave a whole-looking userland.
+        // It is on the disk before it gets its name, so that a power loss cannot leave a userland that only looks complete.
         let synced = fs::File::open(&path).and_then(|file| file.sync_all());
         synced.map_err(Error::io("cannot write", &path))?;
     }

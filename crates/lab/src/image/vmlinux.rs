@@ -1,4 +1,4 @@
-//! The kernel itself out of a bzImage: booted directly (PVH) it spares the guest a second of unpacking itself.
+//! Extracts the kernel from a bzImage: booting it directly (PVH) saves the guest a second of unpacking.
 
 use std::io::Read;
 
@@ -21,7 +21,7 @@ const RELEASE: usize = 0x20e;
 /// Bytes of the boot sector.
 const BOOT_SECTOR: usize = 0x200;
 
-/// Returns the release of the kernel in `bzimage`, or why there is none.
+/// Returns the release of the kernel in `bzimage`; an error says why there is none.
 pub(super) fn release(bzimage: &[u8]) -> Result<String, Cause> {
     if bzimage.get(MAGIC) != Some(b"HdrS") {
         return Err("is no bzImage".into());
@@ -36,7 +36,7 @@ pub(super) fn release(bzimage: &[u8]) -> Result<String, Cause> {
     }
 }
 
-/// The uncompressed kernel in `bzimage`, or why there is none.
+/// Returns the uncompressed kernel in `bzimage`; an error says why there is none.
 pub(super) fn extract(bzimage: &[u8]) -> Result<Vec<u8>, Cause> {
     if bzimage.get(MAGIC) != Some(b"HdrS") {
         return Err("is no bzImage".into());
@@ -66,12 +66,12 @@ pub(super) fn extract(bzimage: &[u8]) -> Result<Vec<u8>, Cause> {
     }
 }
 
-/// Unpacks a file as modules are compressed; one that is not stays as it is.
+/// Unpacks a file that is compressed as modules may be; returns any other file as it is.
 pub(super) fn unpack(file: Vec<u8>) -> Result<Vec<u8>, Cause> {
     Ok(unpacked(&file)?.unwrap_or(file))
 }
 
-/// Returns what a file holds that is compressed with zstd, xz or gzip; `None` of any other.
+/// Returns the content of a file that is compressed with zstd, xz or gzip; `None` for any other file.
 fn unpacked(file: &[u8]) -> Result<Option<Vec<u8>>, Cause> {
     let mut out = Vec::new();
     match file {
@@ -84,7 +84,7 @@ fn unpacked(file: &[u8]) -> Result<Option<Vec<u8>>, Cause> {
 }
 
 #[cfg(test)]
-/// Returns the head of a kernel that says this release.
+/// Returns the head of a kernel that reports this release.
 pub(super) fn with_release(release: &str) -> Vec<u8> {
     let mut image = vec![0; 0x600];
     image[MAGIC].copy_from_slice(b"HdrS");

@@ -6,7 +6,7 @@ use crate::{Error, Result};
 
 /// The first two bytes of every header; anything else means that the stream is out of step.
 const MAGIC: [u8; 2] = *b"fm";
-/// The longest payload that is believed: more can only be a header out of step.
+/// Longest payload that is accepted, bytes: only a stream that is out of step has a longer one.
 pub(crate) const LONGEST: usize = 1 << 30;
 /// Bytes before the payload.
 const HEADER: usize = 8;
@@ -27,7 +27,7 @@ pub enum FrameKind {
     Failed = 5,
     /// Guest to host, sent by the lab: the guest's kernel log, as text.
     KernelLog = 6,
-    /// Host to guest, sent by the lab: somebody is there.
+    /// Host to guest, sent by the lab: the host is there.
     Hello = 16,
     /// Host to guest: stop as on Ctrl-C. A second one means at once.
     Interrupt = 17,
@@ -114,7 +114,7 @@ pub(crate) fn read_frame(port: &mut impl Read) -> Result<Option<Frame>> {
     }
     let kind = FrameKind::from_byte(kind)
         .ok_or_else(|| Error::BadFrame { why: format!("kind {kind}") })?;
-    // The length is the other side's word: memory grows with what really comes.
+    // The length is only claimed by the other side, so memory grows with the bytes that really come.
     let mut payload = Vec::with_capacity(length.min(1 << 20));
     let came = port.take(length as u64).read_to_end(&mut payload).map_err(lost)?;
     if came < length {

@@ -75,7 +75,7 @@ impl Machine {
         }
         put("-m", format!("{}M", self.memory.0 / Bytes::MIB));
         if !self.modelled.is_empty() {
-            // Who serves a disk reads and writes the guest's memory.
+            // The process that serves a disk reads and writes the guest's memory.
             let size = self.memory.0 / Bytes::MIB;
             put("-object", format!("memory-backend-memfd,id=memory,size={size}M,share=on"));
         }

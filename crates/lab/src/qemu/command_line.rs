@@ -2,7 +2,7 @@
 
 use crate::spec::CommandLine;
 
-/// Switches that the lab cannot do without: a console, an end on a crash instead of a hang, and the way to programs.
+/// Switches that the lab cannot do without: a console, an end on a crash instead of a hang, and the search path of programs.
 const NEEDED: &str = "console=ttyS0 panic=-1 oops=panic PATH=/usr/bin:/bin";
 
 /// Switches that make the boot fast, found by measuring. Some change measured performance too.
@@ -31,13 +31,13 @@ const TUNED: [&str; 20] = [
     "8250.nr_uarts=1",
 ];
 
-/// For an emulated processor. The others start late (process 1 starts them): a second one that runs while the first
-/// maps devices can end QEMU 10 (`iotlb_to_section: Assertion failed`, one start of sixty), and makes the boot slower.
-/// Their delay loops need no measuring, which takes a second when the host is busy.
+/// Switches for an emulated processor. All processors but the first start late (process 1 starts them): a second one that runs while the first maps
+/// devices can crash QEMU 10 (`iotlb_to_section: Assertion failed`, one start of sixty), and makes the boot slower. Their delay loops need no
+/// measuring, which takes a second when the host is busy.
 const EMULATED: &str = "maxcpus=1 lpj=8000000";
 
-/// The whole command line. `tsc_khz`: the rate of this machine's time-stamp counter, which an emulated guest sees as
-/// it is. Left to itself the guest measures the rate, and on a busy host its clock has then run at more than twice the speed.
+/// Returns the whole command line. `tsc_khz` is the rate of this machine's time-stamp counter, which an emulated guest sees unchanged. Without it the
+/// guest measures the rate itself, and on a busy host its clock has then run at more than twice the speed.
 pub(crate) fn command_line(which: CommandLine, kvm: bool, tsc_khz: Option<u64>) -> String {
     let mut words = vec![NEEDED.to_owned()];
     if which == CommandLine::Tuned {

@@ -26,10 +26,10 @@ pub(crate) const NAME: &str = "fathom-lab-";
 pub struct Qemu {
     /// The program.
     pub path: PathBuf,
-    /// Arguments before all others, where another program starts it.
+    /// Arguments before all others, where another program (a linker) starts QEMU.
     #[serde(default)]
     pub(crate) leading: Vec<String>,
-    /// The first line that it says about its version.
+    /// The first line of its version output.
     pub version: String,
     /// Size and time of the program, to see that it is still the same.
     stamp: (u64, i64),
@@ -59,7 +59,7 @@ impl Qemu {
         Ok(found)
     }
 
-    /// Returns the one that `path` starts when it gets these arguments before all others.
+    /// Returns the QEMU that `path` starts when it gets these arguments before all others.
     pub(crate) fn started_by(path: PathBuf, leading: Vec<String>) -> Result<Self> {
         let facts = fs::metadata(&path).map_err(Error::io("cannot read", &path))?;
         let stamp = (facts.len(), facts.mtime());

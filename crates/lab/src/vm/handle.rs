@@ -46,7 +46,7 @@ impl Handle {
         self.frame(FrameKind::Hello, &[])
     }
 
-    /// Says that the guest's last word has come.
+    /// Confirms that the guest's last frame has come.
     pub(super) fn heard(&self) -> Result<()> {
         self.frame(FrameKind::Heard, &[])
     }

@@ -23,7 +23,7 @@ pub(super) struct State {
     began: Instant,
     facts: Mutex<LabFacts>,
     outcome: Mutex<Outcome>,
-    /// When the guest was up, by the host's clock and by the guest's (in nanoseconds).
+    /// The time when the guest was up, by the host's clock and by the guest's (in nanoseconds).
     up: Mutex<Option<(Instant, u64)>>,
 }
 
@@ -77,13 +77,13 @@ impl State {
         *moment(&mut lock(&self.facts).timings) = Some(ms);
     }
 
-    /// Notes how fast the guest's clock ran, from what it showed at both ends of the session.
+    /// Notes how fast the guest's clock ran, from its readings at both ends of the session.
     fn compare_clocks(&self, done: &[u8]) {
         let (Some((host, guest)), Ok(done)) = (*lock(&self.up), <[u8; 8]>::try_from(done)) else {
             return;
         };
         let (host, guest) = (host.elapsed(), u64::from_le_bytes(done).saturating_sub(guest));
-        // Below that, the way of the frames is too large a part of it.
+        // In a shorter session the travel time of the frames is too large a part of it.
         if host >= COMPARABLE {
             let rate = guest as f64 / 1e9 / host.as_secs_f64();
             lock(&self.facts).guest_clock_rate = Some(rate);
@@ -108,7 +108,7 @@ impl State {
                 lock(&self.outcome).done = true;
                 self.compare_clocks(&frame.payload);
             }
-            // What was said first is nearest to the cause.
+            // The first report is nearest to the cause.
             FrameKind::Failed => drop(lock(&self.outcome).failed.get_or_insert_with(text)),
             FrameKind::KernelLog => lock(&self.outcome).kernel_log = Some(text()),
             _ => {}
@@ -140,7 +140,7 @@ fn read_all(mut link: UnixStream, handle: &Handle, state: &State, give: &SyncSen
             Ok(Some(frame)) => {
                 state.note(&frame);
                 if matches!(frame.kind, FrameKind::Done | FrameKind::Failed) {
-                    // A guest that is gone by now waits for nothing.
+                    // A guest that is gone by now needs no confirmation.
                     let _ = handle.heard();
                 }
                 if frame.kind != FrameKind::KernelLog && give.send(frame).is_err() {

@@ -43,8 +43,8 @@ impl Vm {
         Self::start_on(spec, &Disks::make(spec)?)
     }
 
-    /// Starts the machine that `spec` describes, on the disks of one like it that has ended. Modelled disks are
-    /// empty, unless they keep what they hold.
+    /// Starts the machine that `spec` describes, on the disks of a machine like it that has ended. Modelled disks are empty, unless they keep what
+    /// they hold.
     pub fn start_on(spec: &VmSpec, disks: &Disks) -> Result<Self> {
         let began = Instant::now();
         let moment = ClockPair::now();

@@ -13,12 +13,12 @@ pub(super) static METRICS: &[Metric] = &[
     caching::READ_HIT,
     Metric {
         id: "bound_percent",
-        name: "cache that is not to be had",
+        name: "cache not available",
         unit: Unit::Percent,
         better: Better::Neither,
         basis: Basis::Level,
         test: Test::Paired,
-        help: "Buckets that hold what is dirty, or are being filled. Clean blocks do not count: their buckets can be had at any time.",
+        help: "Buckets that hold dirty data or metadata, or are being filled (100 % less cache_available_percent). Clean blocks do not count: their buckets can be reused at any time.",
     },
     caching::USED,
     caching::NEW,
@@ -39,11 +39,11 @@ pub(super) static METRICS: &[Metric] = &[
         better: Better::Neither,
         basis: Basis::Counter,
         test: Test::Paired,
-        help: "Reads that bcache's counters have, of those that the block layer counted. The counters move every 13.6 s, and lose what is beyond 65,536 in that time.",
+        help: "Reads in bcache's own counters, as a share of those that the block layer counted. The counters are updated every 13.6 s, and lose what exceeds 65,536 in that time.",
     },
 ];
 
-/// The fields of bcache's own counts that are reads, each read in one of them.
+/// The fields of bcache's own counts of reads; each read is counted in one of them.
 pub(super) const READS: [&str; 4] =
     ["cache_hits", "cache_misses", "cache_bypass_hits", "cache_bypass_misses"];
 
@@ -51,7 +51,7 @@ pub(super) const READS: [&str; 4] =
 pub(super) fn figures(facts: &FigureFacts) -> LayerFigures {
     let grown = |probe: &str, field: &str| grew(&facts.ends(probe)?, field);
     let end = |probe: &str, field: &str| facts.ends(probe)?.end(field);
-    // Nothing says how many buckets hold blocks, but how many do not.
+    // bcache does not report how many buckets hold blocks, only how many do not.
     let unused = facts.ends("buckets").and_then(|ends| ends.growth("unused"));
     let percent = |part, whole| ratio(part, whole).map(|share| 100.0 * share);
     let read = grown("legs", "whole_read_bytes");
@@ -76,13 +76,13 @@ pub(super) const COUNTERS: &[&[Metric]] = &[
         "bypassed", Bytes, Counter, "Bytes that went past the cache, as bcache counts and rounds them: modulo 32 MiB in each 13.6 s.";
         "cache_bypass_hits", Count, Counter, "Reads past the cache that it answered all the same, as bcache counts them.";
         "cache_bypass_misses", Count, Counter, "Reads that went past the cache, as bcache counts them.";
-        "cache_hit_ratio", Percent, Level, "Hits of hits and misses since the device came up, as bcache counts them.";
+        "cache_hit_ratio", Percent, Level, "Share of hits in hits and misses since the device came up, as bcache counts them.";
         "cache_hits", Count, Counter, "Reads that the cache answered, as bcache counts them: modulo 65,536 in each 13.6 s.";
         "cache_miss_collisions", Count, Counter, "Misses whose place was written before they could be cached.";
-        "cache_misses", Count, Counter, "Reads that it did not answer, as bcache counts them.";
+        "cache_misses", Count, Counter, "Reads that the cache did not answer, as bcache counts them.";
     },
     counters! { "dirty":
-        "value", Bytes, Level, "Data that the cache has and the origin has not, as bcache rounds it.";
+        "value", Bytes, Level, "Data that is in the cache and not yet on the origin, as bcache rounds it.";
     },
     counters! { "available":
         "value", Percent, Level, "Buckets of the set that hold neither dirty data nor metadata and can be given out.";
@@ -113,7 +113,7 @@ pub(super) const CHARTS: &[Chart] = &[
     Chart {
         id: "reads",
         title: "Where reads were answered",
-        help: "Bytes per second that were read of the cached device, and of the origin among them. A warm cache leaves the origin little.",
+        help: "Bytes per second that were read from the cached device, and how many of them came from the origin. With a warm cache the origin has little to do.",
         series: &[legs("whole_read_bytes", "all"), legs("origin_read_bytes", "from the origin")],
         unit: Unit::BytesPerSecond,
         rate: true,
@@ -121,7 +121,7 @@ pub(super) const CHARTS: &[Chart] = &[
     Chart {
         id: "writes",
         title: "Where writes went",
-        help: "Bytes per second that were written to the cached device, to the cache and to the origin, what is written back later among them.",
+        help: "Bytes per second that were written to the cached device, to the cache and to the origin, including what is written back later.",
         series: &[
             legs("whole_written_bytes", "all"),
             legs("cache_written_bytes", "to the cache"),
@@ -133,7 +133,7 @@ pub(super) const CHARTS: &[Chart] = &[
     Chart {
         id: "dirty",
         title: "Dirty data",
-        help: "Bytes that the cache has and the origin has not, as bcache rounds them.",
+        help: "Bytes that are in the cache and not yet on the origin, as bcache rounds them.",
         series: &[Series { probe: "dirty", field: "value", label: "dirty" }],
         unit: Unit::Bytes,
         rate: false,

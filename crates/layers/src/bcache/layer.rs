@@ -1,4 +1,4 @@
-//! A cached device as a layer: what it answers with.
+//! A cached device as a layer: its implementation of [`Layer`].
 
 use std::collections::BTreeMap;
 
@@ -27,14 +27,14 @@ pub(super) const ACTIONS: &[ActionKind] = &[
     ),
     action(
         "attach",
-        "Puts the cache, in which nothing of the device is left, in front of it again, after a detach.",
+        "Puts the cache in front of the device again, after a detach; it holds nothing of the device then.",
         PartEffect::Brings(CACHED),
     ),
 ];
 
-/// States that it can be brought to; an attached cache still counts as full of what it held before.
+/// States that it can be brought to. No action empties it: a cache that is attached again still counts as full of what it held before.
 pub(super) const STATES: &[State] = &caching::states(StateMethod::Nothing);
-/// Every miss goes into the cache at once: a short time shows whether it still warms up.
+/// Length of a round of warming, seconds. Every miss goes into the cache at once: a short time shows whether it still warms up.
 const PERIOD_S: u64 = 10;
 
 impl Layer for Setup {
@@ -86,8 +86,8 @@ impl Layer for Setup {
             "detach" => vec![
                 step("take the cache away", write(format!("{node}/detach"), "1", None)),
                 says("wait until dirty blocks are written back", state, "no cache"),
-                // The state says so before the cached device has let the cache go.
-                step("wait until nothing stands on the cache", let_go(at)),
+                // The state reads `no cache` before the cached device has released the cache.
+                step("wait until nothing uses the cache", let_go(at)),
             ],
             _ => {
                 let attach = write(format!("{node}/attach"), &at.uuid_text(), None);
@@ -100,7 +100,7 @@ impl Layer for Setup {
     }
 }
 
-/// Waits until no cached device stands on the cache.
+/// Returns the wait until no cached device uses the cache.
 fn let_go(at: &Place) -> Action {
     Action::Wait {
         source: Source::Holders { device: at.block(CACHE).0.to_owned() },

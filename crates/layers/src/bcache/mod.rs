@@ -34,7 +34,7 @@ pub(crate) const KIND: Kind = Kind {
         (LEGS, include_str!("recorded/legs")),
         (BUCKETS, include_str!("recorded/priority_stats")),
     ],
-    // The device before the set: the end of the set is the end of its device, but not the other way round.
+    // The device is listed before the set: stopping the set also stops its device, but not the other way round.
     objects: &[
         Objects {
             called: "bcache device",
@@ -73,7 +73,7 @@ pub(crate) const KIND: Kind = Kind {
     watch_rules: standing::WATCH_RULES,
     ..Kind::new(
         NAME,
-        "A slow device with what was used last on a fast one: bcache.",
+        "A slow device with recently used data cached on a fast one: bcache.",
         include_str!("manual.md"),
         |table| Ok(Box::new(setup::Setup::read(table)?)),
     )

@@ -7,7 +7,7 @@ use crate::{ParseError, Parsed};
 /// Units of a number as bcache prints it, each 1024 times the one before.
 const UNITS: &str = "kMGTPEZY";
 
-/// The cached device among those that stand on the origin: how many there are, and its name as text `node`.
+/// Finds the cached device among those that stand on the origin: its name as text `node`, and text that tells whether there is any.
 pub(super) fn parse_device(text: &str) -> Result<Parsed, ParseError> {
     let nodes: Vec<_> = text.lines().filter(|name| name.starts_with("bcache")).collect();
     if nodes.len() > 1 {
@@ -21,7 +21,7 @@ pub(super) fn parse_device(text: &str) -> Result<Parsed, ParseError> {
     Ok(parsed)
 }
 
-/// One value, as text and, where it is one, as a number; of words of which one is in brackets, that one.
+/// Reads one value, as text and, where it is a number, also as a number. Of several words it takes the one in brackets.
 pub(super) fn parse_value(text: &str) -> Result<Parsed, ParseError> {
     let chosen = |word: &str| Some(word.strip_prefix('[')?.strip_suffix(']')?.to_owned());
     let value = text.split_whitespace().find_map(chosen).unwrap_or_else(|| text.trim().to_owned());
@@ -31,7 +31,7 @@ pub(super) fn parse_value(text: &str) -> Result<Parsed, ParseError> {
     Ok(parsed)
 }
 
-/// Lines `name value`, of which every value is a number.
+/// Reads lines `name value`, where every value is a number.
 pub(super) fn parse_stats(text: &str) -> Result<Parsed, ParseError> {
     let mut parsed = Parsed::default();
     for line in text.lines() {
@@ -56,7 +56,7 @@ pub(super) fn parse_buckets(text: &str) -> Result<Parsed, ParseError> {
     Ok(parsed)
 }
 
-/// What was read and written of the cached device and of the two that it stands on.
+/// Reads the bytes read from and written to the cached device and the two that it stands on.
 pub(super) fn parse_legs(text: &str) -> Result<Parsed, ParseError> {
     let wanted = |field: &str| {
         let (device, column) = field.split_once('.').unwrap_or_default();

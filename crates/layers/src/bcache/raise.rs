@@ -1,4 +1,4 @@
-//! The steps that raise a cached device, change it, and what is sampled of it.
+//! The steps that raise and change a cached device, and the probes that sample it.
 
 use super::names::{BUCKETS, CACHE, DEVICE, LEGS, ORIGIN, STATS, VALUE, WHOLE, device, set};
 use super::parsers::printed;
@@ -21,7 +21,7 @@ const HEADER: u64 = 8 << 10;
 pub(super) fn raise(setup: &Setup, at: &Place) -> RaisePlan {
     let mut up = made(setup, at);
     up.extend(named(at));
-    // A device whose set was refused comes up all the same, and is its origin alone.
+    // A device whose set was refused comes up all the same, without a cache.
     let attached = says("look whether the cache is in front of it", state(at), "clean");
     up.push(Step { deadline_s: 30, ..attached });
     up.extend(setup.formatted(at));
@@ -45,7 +45,7 @@ fn step(about: &str, action: Action, undo: Vec<Action>) -> Step {
     Step { about: about.to_owned(), action, undo, deadline_s: 120 }
 }
 
-/// Writes an attribute; `reads` is what it says afterwards, where it says anything.
+/// Writes an attribute; `reads` is what it must read afterwards, if it can be read.
 pub(super) fn write(path: String, value: &str, reads: Option<String>) -> Action {
     Action::Write { path, value: value.to_owned(), reads, may_be_gone: false }
 }
@@ -60,7 +60,7 @@ fn label(at: &Place) -> String {
     at.tagged().chars().take(LABEL).collect()
 }
 
-/// Steps after which the kernel has the set, and the cached device as a part of it.
+/// Returns the steps that make the set and register it with the kernel, with the cached device as a part of it.
 fn made(setup: &Setup, at: &Place) -> Vec<Step> {
     let ((origin, _), (cache, _), uuid) = (at.block(ORIGIN), at.block(CACHE), at.uuid_text());
     let [bucket, block] = [setup.bucket_size, setup.block_size].map(|bytes| bytes.to_string());
@@ -95,7 +95,7 @@ fn made(setup: &Setup, at: &Place) -> Vec<Step> {
     vec![
         make,
         step("register the cache", register(cache), stop_set(&uuid)),
-        // The end of the set is the end of what belongs to it.
+        // Stopping the set also stops what belongs to it.
         step("register the cached device", register(origin), Vec::new()),
     ]
 }
@@ -110,7 +110,7 @@ pub(super) fn stop_device(node: &str) -> Vec<Action> {
     stop(&format!("/sys/block/{node}/bcache"), "running")
 }
 
-/// Stops what has its attributes at `path`, and waits until one of them is gone.
+/// Stops the object whose attributes are at `path`, and waits until one of them is gone.
 fn stop(path: &str, attribute: &str) -> Vec<Action> {
     vec![Action::let_go(format!("{path}/stop")), Action::await_gone(format!("{path}/{attribute}"))]
 }
@@ -125,7 +125,7 @@ fn named(at: &Place) -> [Step; 3] {
     [
         step("wait for the cached device", wait, Vec::new()),
         step(
-            "note how the kernel called it",
+            "note the name that the kernel gave it",
             Action::Bind { source, parser, prefix: at.name.to_owned() },
             Vec::new(),
         ),
@@ -137,14 +137,14 @@ fn named(at: &Place) -> [Step; 3] {
     ]
 }
 
-/// Steps that look whether the attribute of a setting says this.
+/// Returns steps that check that the attribute of a setting has this value.
 fn looks(key: &str, path: String, says: String) -> Vec<Step> {
     let about = format!("look whether {key} is what was asked for");
     let look = read_back(&Source::File { path }, VALUE, vec![("value", says)]);
     look.into_iter().map(|step| Step { about: about.clone(), ..step }).collect()
 }
 
-/// Waits until an attribute says this.
+/// Returns a wait until an attribute has this value.
 pub(super) fn says(about: &str, path: String, is: &str) -> Step {
     let until = Condition::Text { field: "value".into(), is: is.to_owned() };
     let (source, parser) = (Source::File { path }, VALUE.to_owned());
@@ -153,7 +153,7 @@ pub(super) fn says(about: &str, path: String, is: &str) -> Step {
 }
 
 impl Setup {
-    /// Steps that look whether the set has the sizes that it was made with, where they are not the tool's own.
+    /// Returns steps that check that the set has the sizes asked for, where they are not the tool's defaults.
     fn formatted(&self, at: &Place) -> Vec<Step> {
         let settings = self.settings();
         let sizes = [("bucket_size", self.bucket_size), ("block_size", self.block_size)];
@@ -166,7 +166,7 @@ impl Setup {
             .collect()
     }
 
-    /// Steps that bring each setting that can change while it runs, and is not the kernel's own, to its value.
+    /// Returns steps that set each setting that can change while it runs and is not the kernel's default.
     pub(super) fn attribute_steps(&self, at: &Place) -> Vec<Step> {
         let settings = self.settings();
         let is_given =
@@ -178,7 +178,7 @@ impl Setup {
             .collect()
     }
 
-    /// Steps that bring a setting that can change while it runs to its value, and look whether the kernel has it.
+    /// Returns steps that set a setting that can change while it runs, and check that the kernel has it.
     pub(super) fn attribute(&self, at: &Place, key: &str) -> Option<Vec<Step>> {
         let value = self.settings().remove(key).filter(|_| CHANGEABLE.contains(&key))?;
         let path = match key {
@@ -186,7 +186,7 @@ impl Setup {
             "sequential_cutoff" | "writeback_percent" => format!("{}/{key}", device(at)),
             _ => format!("{}/{key}", set(at)),
         };
-        // The kernel refuses a size with a unit, and prints one.
+        // The kernel refuses a size with a unit, but prints one.
         let (value, says) = match key {
             "sequential_cutoff" => {
                 (self.sequential_cutoff.to_string(), printed(self.sequential_cutoff))
@@ -225,7 +225,7 @@ fn probes(at: &Place, whole: &str) -> Vec<Probe> {
         ("legs", Source::Diskstats { devices: devices.into() }, LEGS),
     ];
     let all = all.map(|(what, source, parser)| Probe::each_second(at.name, what, source, parser));
-    // The kernel sorts all buckets for it.
+    // It is slow to read: the kernel sorts all buckets for it.
     let path = format!("{set}/cache0/priority_stats");
     let buckets = Probe::each_second(at.name, "buckets", file(path), BUCKETS);
     all.into_iter().chain([Probe { every_ms: 5000, ..buckets }]).collect()

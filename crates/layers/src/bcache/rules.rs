@@ -1,4 +1,4 @@
-//! The doctor's rules about bcache: what goes past the cache, and what its own counters lose.
+//! The doctor's rules about bcache: I/O that bypasses the cache, and I/O that its own counters lose.
 
 use units::{Bytes, Unit};
 
@@ -10,9 +10,9 @@ use crate::rule::{
     ThresholdTest, figure,
 };
 
-/// The fewest bytes that missed of which a share is told.
+/// The fewest missed bytes for which a share is reported.
 const LEAST_BYTES: f64 = (1 << 20) as f64;
-/// Percent of the buckets that can be had below which no write is cached.
+/// Percentage of available buckets below which no write is cached.
 const CUTOFF: f64 = 30.0;
 
 /// Every rule.
@@ -29,7 +29,7 @@ pub(super) const RULES: &[LayerRule] = &[
 
 const NOT_TAKEN_IN: LayerRule = LayerRule {
     id: "bcache_not_taken_in",
-    text: "Much of what missed the cache was not brought into it: it went past, in order beyond sequential_cutoff or while the cache counted as congested.",
+    text: "Much of what missed the cache was not brought into it: it bypassed the cache, as sequential I/O beyond sequential_cutoff or while the cache counted as congested.",
     reads: "bytes read of the origin and written to the cache, of measured stages that only read",
     threshold: Threshold::above(50.0, Unit::Percent),
     remedy: "Set sequential_cutoff, congested_read_threshold_us and congested_write_threshold_us to 0.",
@@ -58,11 +58,11 @@ fn not_taken_in(
         bypasses.into_iter().filter(on).map(|key| (key, "0".to_owned())).collect();
     Some(Observation {
         figures: vec![
-            threshold.figure("went past, of what missed", share),
-            figure("of all that was read", all, Unit::Percent),
+            threshold.figure("bypassed, of what missed", share),
+            figure("bypassed, of all that was read", all, Unit::Percent),
         ],
         explains_percent: Some(all.min(100.0)),
-        no_setting: changes.is_empty().then_some("nothing of it goes past by a setting"),
+        no_setting: changes.is_empty().then_some("no setting makes I/O bypass the cache here"),
         changes,
         ..Observation::default()
     })
@@ -95,7 +95,7 @@ fn no_room_for_writes(
     Some(Observation {
         figures: vec![
             threshold.figure("of the time", share),
-            figure("the least that could be had", least, Unit::Percent),
+            figure("fewest available buckets", least, Unit::Percent),
         ],
         explains_percent: Some(share),
         no_setting: Some("the kernel's limit is fixed"),
@@ -105,7 +105,7 @@ fn no_room_for_writes(
 
 const SEQUENTIAL: LayerRule = LayerRule {
     id: "bcache_sequential",
-    text: "I/Os in order go past the cache once they are as long as sequential_cutoff: they neither warm it nor hit it.",
+    text: "Sequential I/Os bypass the cache once they are as long as sequential_cutoff: they neither warm it nor hit it.",
     reads: "pattern of measured loads, and sequential_cutoff",
     threshold: Threshold::above(0.0, Unit::Bytes),
     remedy: "Set sequential_cutoff = 0, unless the bypass is the question.",
@@ -123,7 +123,7 @@ fn sequential(facts: &PlannedFacts, threshold: ThresholdTest) -> Option<Observat
     let stage = facts.stages.iter().find(in_order)?;
     Some(Observation {
         message: Some(format!(
-            "I/Os of stage {} are in order: most go past the cache.",
+            "I/Os of stage {} are sequential: most bypass the cache.",
             stage.name
         )),
         figures: vec![threshold.figure("sequential_cutoff", cutoff)],
@@ -134,7 +134,7 @@ fn sequential(facts: &PlannedFacts, threshold: ThresholdTest) -> Option<Observat
 
 const OWN_COUNT: LayerRule = LayerRule {
     id: "bcache_own_count",
-    text: "bcache's own counters (stats_total) do not have as many reads as the block layer counted: they move every 13.6 s, and lose what is beyond 65,536 in that time. Hits are counted from block statistics.",
+    text: "bcache's own counters (stats_total) show fewer reads than the block layer counted: they are updated every 13.6 s, and lose what exceeds 65,536 in that time. Hits are counted from block statistics.",
     reads: "stats_total, and block statistics of the cached device, of measured stages",
     threshold: Threshold::above(2.0, Unit::Percent),
     remedy: "Do not take hits from stats_total or cache_hit_ratio.",

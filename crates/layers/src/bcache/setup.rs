@@ -11,26 +11,26 @@ use crate::settings::{SettingError, Settings, size_text};
 
 /// Modes in which I/Os go through the cache; the first is bcache's default.
 const MODES: [&str; 4] = ["writethrough", "writeback", "writearound", "none"];
-/// Buckets of which a set needs more: of as many or fewer the kernel has none to keep in reserve (`cache_alloc` in super.c), and refuses
+/// The largest number of buckets that is too small: with so few the kernel has none to keep in reserve (`cache_alloc` in super.c), and refuses
 /// the set.
 const TOO_FEW: u64 = 512;
-/// The most that the superblock can say: 16 bits of sectors.
+/// The largest bucket, bytes: the superblock has 16 bits for its size in sectors.
 const LARGEST_BUCKET: u64 = 8 << 20;
 const PAGE: u64 = 4096;
 
 pub(super) const KEYS: &[Key] = keys! {
     "mode", OneOf(&MODES),
-        "writethrough: a write is done when origin and cache have it. writeback: when the cache has it. writearound: it goes past the cache. none: nothing is cached anew.";
+        "writethrough: a write is done when origin and cache have it. writeback: when the cache has it. writearound: it goes past the cache. none: nothing new is cached.";
     "sequential_cutoff", Size(4 << 20, ["a size; 0 for none", "\"0\""]),
-        "I/Os of a task that go on from one another go past the cache once they are as long as this.";
+        "Sequential I/Os of a task bypass the cache once they are as long as this in total.";
     "congested_read_threshold_us", Number(2000, (0, u32::MAX), ["a whole number of microseconds; 0 for none", ""]),
-        "Reads of the cache that take longer make later I/Os go past it.";
+        "Reads from the cache that take longer make later I/Os bypass it.";
     "congested_write_threshold_us", Number(20_000, (0, u32::MAX), ["a whole number of microseconds; 0 for none", ""]),
-        "Writes to the cache that take longer make later I/Os go past it.";
+        "Writes to the cache that take longer make later I/Os bypass it.";
     "writeback_percent", whole(10, (0, 40)),
         "Share of the cache that may be dirty before it is written back faster; 0: as fast as the origin takes it.";
     "bucket_size", Size(512 << 10, ["a power of two from 4k to 8M", "\"128k\""]),
-        "Unit in which the cache is given out and thrown away; a set has more than 512 of them.";
+        "Unit in which the cache is allocated and discarded; a set has more than 512 of them.";
     "block_size", Size(PAGE, ["512, 1k, 2k or 4k", "\"4k\""]), "Unit of I/Os, which is the logical block size of the cached device.";
 };
 

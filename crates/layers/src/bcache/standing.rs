@@ -1,4 +1,4 @@
-//! A device of bcache that stands on a machine: what is read of it, and the rules that need no run.
+//! A bcache device of a machine: what is read of it, and the rules that need no run.
 
 use results::model::Severity;
 use units::Unit;
@@ -37,7 +37,7 @@ pub(super) const FORMS: &[Standing] = &[Standing {
 /// Every rule that needs no run.
 pub(super) const RULES: &[StandingRule] = &[STATE, LOW_HITS, BYPASSED];
 
-/// The rules about what was watched.
+/// The rules about devices that were watched.
 pub(super) const WATCH_RULES: &[StandingRule] = &[LOW_HITS, BYPASSED];
 
 const STATE: StandingRule = StandingRule {
@@ -64,7 +64,7 @@ const STATE: StandingRule = StandingRule {
 const LOW_HITS: StandingRule = StandingRule {
     id: "bcache_low_hits",
     text: "Less than half of what went through the cache hit it.",
-    reads: "cache_hits and cache_misses of bcache/stats_total in sysfs, of 10,000 I/Os and more, or while it was watched, of 1,000; these counters lose some, and move every 13.6 s",
+    reads: "cache_hits and cache_misses of bcache/stats_total in sysfs, of at least 10,000 I/Os, or of at least 1,000 while it was watched; these counters lose some, and are updated every 13.6 s",
     threshold: Threshold::below(50.0, Unit::Percent),
     remedy: "See cache_available_percent: near 0 the data in use are larger than the cache. Else it is still warming up.",
     source: "admin-guide/bcache",
@@ -79,10 +79,10 @@ const LOW_HITS: StandingRule = StandingRule {
 
 const BYPASSED: StandingRule = StandingRule {
     id: "bcache_bypassed",
-    text: "Most I/Os went past the cache: those in order beyond sequential_cutoff, and all while it counted as congested.",
-    reads: "hits and misses of bcache/stats_total in sysfs, with those that bypassed, of 10,000 I/Os and more, or while it was watched, of 1,000",
+    text: "Most I/Os bypassed the cache: sequential ones beyond sequential_cutoff, and all while it counted as congested.",
+    reads: "hits and misses of bcache/stats_total in sysfs, with those that bypassed, of at least 10,000 I/Os, or of at least 1,000 while it was watched",
     threshold: Threshold::above(50.0, Unit::Percent),
-    remedy: "echo 0 > /sys/block/bcacheN/bcache/sequential_cutoff caches I/Os in order too; echo 0 into congested_read_threshold_us and congested_write_threshold_us of /sys/fs/bcache/UUID ends the other bypass. Copies and backups then push out what is hot.",
+    remedy: "echo 0 > /sys/block/bcacheN/bcache/sequential_cutoff caches sequential I/Os too; echo 0 into congested_read_threshold_us and congested_write_threshold_us of /sys/fs/bcache/UUID ends the other bypass. Copies and backups then push out what is hot.",
     source: "admin-guide/bcache: troubleshooting performance",
     check: |facts, threshold| {
         let past = ["cache_bypass_hits", "cache_bypass_misses"];

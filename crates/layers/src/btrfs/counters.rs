@@ -1,4 +1,4 @@
-//! The space of btrfs as it tells it: chunks that it allocated of the device for data, for metadata and for itself, and what of them is used.
+//! The space of btrfs as it reports it: chunks of the device that it allocated for data, for metadata and for itself, and how much of them is used.
 
 use results::model::LayerFigures;
 use units::{Basis, Better, Metric, Test, Unit};
@@ -26,7 +26,7 @@ macro_rules! allocation {
             "disk_total", Bytes, Level, "Space of the device that its chunks take, each copy counted.";
             "disk_used", Bytes, Level, "Space of the device that is used, each copy counted.";
             "bytes_pinned", Bytes, Level, "Room that was freed and may be used again after the next commit.";
-            "bytes_reserved", Bytes, Level, "Room that was found for what is being written.";
+            "bytes_reserved", Bytes, Level, "Room that is reserved for what is being written.";
         }
     };
 }
@@ -52,7 +52,7 @@ pub(super) const METRICS: [Metric; 5] = [
     space(
         "filesystem_data_bytes",
         "space of data",
-        "Space that the contents of files take on the device, as compressed as they are stored.",
+        "Space that the contents of files take on the device, compressed as they are stored.",
     ),
     space(
         "filesystem_metadata_bytes",

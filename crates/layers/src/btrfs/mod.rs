@@ -85,7 +85,7 @@ const FLAGS: &[Flag] = &[
 struct Btrfs {
     compression: String,
     level: u32,
-    /// Tells whether the level was written.
+    /// Tells whether the experiment gives the level.
     leveled: bool,
     force: bool,
     discard: String,
@@ -105,7 +105,7 @@ impl Btrfs {
         })
     }
 
-    /// The mount option for compression; none without.
+    /// Returns the mount option for compression; none where compression is off.
     fn compress(&self) -> Result<Option<String>, SettingError> {
         let option = if self.force { "compress-force" } else { "compress" };
         match (self.compression.as_str(), self.level) {
@@ -125,7 +125,7 @@ impl Btrfs {
         }
     }
 
-    /// Returns what is to be made and mounted at `at`.
+    /// Returns the file system to make and mount at `at`.
     fn file_system(&self, at: &Place) -> Result<FileSystem, SettingError> {
         let uuid = at.uuid_text();
         // Blocks of a new file system are not discarded: the device is empty already.

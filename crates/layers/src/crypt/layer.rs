@@ -1,4 +1,4 @@
-//! An encrypted device as a layer: what it answers with.
+//! An encrypted device as a layer: its implementation of [`Layer`].
 
 use std::collections::BTreeMap;
 
@@ -36,11 +36,11 @@ impl Layer for Setup {
         let mut up = vec![make_key(&key)];
         up.extend(self.luks.then(|| self.format(at, device, &key)));
         up.push(self.open(&node, device, &key));
-        // dmsetup shows zeros for the key, which the kernel itself would tell.
+        // dmsetup shows zeros for the key, which the kernel itself would show.
         let argv = ["dmsetup", "table", &node].map(str::to_owned).to_vec();
         up.extend(read_back(&Source::Command { argv }, TABLE, self.wanted()));
         up.push(Step {
-            about: "note what carries the cipher out".into(),
+            about: "note which driver carries out the cipher".into(),
             action: Action::Bind {
                 source: Source::File { path: "/proc/crypto".into() },
                 parser: self.drivers().into(),
@@ -64,7 +64,7 @@ impl Layer for Setup {
     }
 }
 
-/// The step that makes the key of the run; its undo removes it. It lies in memory, and no result has it.
+/// The step that makes the key of the run; its undo removes it. The key is kept in memory, and no result contains it.
 fn make_key(key: &str) -> Step {
     let made = format!("umask 077 && head -c {KEY_BYTES} /dev/urandom > {key}");
     Step {
@@ -91,7 +91,7 @@ impl Setup {
     fn format(&self, at: &Place, device: &str, key: &str) -> Step {
         let uuid = at.uuid_text();
         let cipher = self.cipher_arguments();
-        // The key is random already: nobody has to be slowed down who guesses it.
+        // The key is random, not a password: slowing down guesses would gain nothing.
         let quick = ["--pbkdf", "pbkdf2", "--pbkdf-force-iterations", "1000"];
         let start =
             ["cryptsetup", "luksFormat", "--batch-mode", "--type", "luks2", "--uuid", &uuid];
@@ -126,7 +126,7 @@ impl Setup {
         }
     }
 
-    /// The parser that finds what carries the cipher out.
+    /// The parser that finds the driver that carries out the cipher.
     fn drivers(&self) -> &'static str {
         if self.cipher.starts_with("aes-xts") { XTS } else { ESSIV }
     }

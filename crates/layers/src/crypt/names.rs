@@ -2,9 +2,9 @@
 
 /// Its word in an experiment.
 pub(super) const NAME: &str = "crypt";
-/// Parser of the kernel's list of ciphers: what carries aes-xts-plain64 out.
+/// Parser of the kernel's list of ciphers: the driver that carries out aes-xts-plain64.
 pub(super) const XTS: &str = "crypt.xts";
-/// The same of aes-cbc-essiv:sha256.
+/// The same for aes-cbc-essiv:sha256.
 pub(super) const ESSIV: &str = "crypt.essiv";
 /// Parser of a dm-crypt table line: the settings, as text.
 pub(super) const TABLE: &str = "crypt.table";

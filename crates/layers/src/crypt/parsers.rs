@@ -5,7 +5,7 @@ use super::setup::SWITCHES;
 use crate::settings::on_off;
 use crate::{ParseError, Parsed};
 
-/// A table line, `CIPHER KEY IV-OFFSET DEVICE OFFSET [#OPTIONS [OPTION]...]`. Nothing of the line is told when it is not that: a key may be in it.
+/// Reads a table line, `CIPHER KEY IV-OFFSET DEVICE OFFSET [#OPTIONS [OPTION]...]`. Errors do not quote the line: a key may be in it.
 pub(super) fn parse_table(text: &str) -> Result<Parsed, ParseError> {
     let wrong = |what| ParseError::form(TABLE, what, "");
     let (_, rest) = text.split_once(" crypt ").ok_or_else(|| wrong("no target 'crypt'"))?;
@@ -13,7 +13,7 @@ pub(super) fn parse_table(text: &str) -> Result<Parsed, ParseError> {
     let [cipher, key, _, _, _, options @ ..] = &words[..] else {
         return Err(wrong("fewer than 5 words"));
     };
-    // `:BYTES:TYPE:NAME` of a key that the kernel keeps; else four bits a character.
+    // `:BYTES:TYPE:NAME` for a key that the kernel keeps; else a hexadecimal key, four bits a character.
     let kept = key.strip_prefix(':').and_then(|key| key.split(':').next());
     let bits = match kept {
         Some(bytes) => bytes.parse::<usize>().map_err(|_| wrong("no length of a key"))? * 8,
@@ -31,7 +31,7 @@ pub(super) fn parse_table(text: &str) -> Result<Parsed, ParseError> {
     Ok(parsed)
 }
 
-/// Of the kernel's list of ciphers (`/proc/crypto`) what carries one out, the first choice of those that can, as text `driver`.
+/// Finds, in the kernel's list of ciphers (`/proc/crypto`), the driver that the kernel prefers for a cipher, as text `driver`.
 pub(super) fn parse_driver(text: &str, cipher: &str) -> Result<Parsed, ParseError> {
     let field = |entry: &str, field: &str| {
         let line =

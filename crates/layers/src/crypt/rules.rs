@@ -9,10 +9,10 @@ pub(super) const RULES: &[LayerRule] = &[REDUCES_CIPHERTEXT, PLAIN_ARITHMETIC];
 
 const REDUCES_CIPHERTEXT: LayerRule = LayerRule {
     id: "reduces_ciphertext",
-    text: "A layer that dedupes and compresses gets what was encrypted before: no two blocks are alike, and none compresses.",
+    text: "A layer that dedupes and compresses gets data that is encrypted already: no two blocks are alike, and none compresses.",
     reads: "the layers that this one stands on",
     threshold: None,
-    remedy: "Let the layer that reduces stand on the encrypted device: then it sees the data, and what it stores is encrypted.",
+    remedy: "Let the layer that dedupes and compresses stand on the encrypted device: then it sees the data, and what it stores is encrypted.",
     source: "dm-crypt encrypts each sector by its place",
     check: Check::Plan(reduces_ciphertext),
 };
@@ -21,7 +21,7 @@ fn reduces_ciphertext(facts: &PlannedFacts, _: ThresholdTest) -> Option<Observat
     let below = below(facts.layer, facts.stack);
     let reducing = below.iter().find(|layer| facts.reducing.contains(&layer.layer.as_str()))?;
     let message = format!(
-        "'{}' gets what '{}' has encrypted: no two blocks are alike, and none compresses, so that nothing is saved.",
+        "'{}' gets data that '{}' has encrypted: no two blocks are alike, and none compresses, so that nothing is saved.",
         reducing.name, facts.layer
     );
     Some(Observation { message: Some(message), ..Observation::default() })
@@ -29,10 +29,10 @@ fn reduces_ciphertext(facts: &PlannedFacts, _: ThresholdTest) -> Option<Observat
 
 const PLAIN_ARITHMETIC: LayerRule = LayerRule {
     id: "cipher_without_instructions",
-    text: "The cipher was carried out without the processor's instructions for it: its speed is not that of a machine that uses them.",
+    text: "The cipher was carried out without the processor's instructions for it: it is slower than on a machine that uses them.",
     reads: "the kernel's list of ciphers (/proc/crypto), when the device was opened",
     threshold: None,
-    remedy: "Load the kernel's module for this processor (aesni-intel on x86) where it can; compare these figures with none of a machine that has it.",
+    remedy: "Load the kernel's module for this processor (aesni-intel on x86), if the processor has the instructions; do not compare these figures with those of a machine that uses them.",
     source: "arch/x86/crypto/aesni-intel_glue.c",
     check: Check::Cell(plain_arithmetic),
 };
@@ -40,7 +40,7 @@ const PLAIN_ARITHMETIC: LayerRule = LayerRule {
 fn plain_arithmetic(facts: &RuleFacts, _: ThresholdTest) -> Option<Observation> {
     let driver = facts.facts.get(&format!("{}.driver", facts.layer))?;
     let message = format!(
-        "'{driver}' carried the cipher of '{}' out, without the processor's instructions for it.",
+        "'{driver}' carried out the cipher of '{}', without the processor's instructions for it.",
         facts.layer
     );
     let plain = driver.contains("aes-generic") || driver.contains("aes-lib");

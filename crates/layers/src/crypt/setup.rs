@@ -9,7 +9,7 @@ use crate::key::{Key, keys};
 use crate::settings::{SettingError, Settings, size_text};
 
 const VIAS: [&str; 2] = ["luks2", "plain"];
-/// Ciphers, each with the lengths of key that it takes, the usual one first.
+/// Ciphers, each with the lengths of key that it takes, the default first.
 const CIPHERS: [(&str, &[u32]); 2] =
     [("aes-xts-plain64", &[512, 256]), ("aes-cbc-essiv:sha256", &[256, 128])];
 const SECTORS: [u32; 4] = [512, 1024, 2048, 4096];
@@ -21,15 +21,15 @@ const SMALLEST: u64 = 1 << 20;
 pub(super) const KEYS: &[Key] = keys! {
     "via", OneOf(&VIAS), "luks2: a header of 16 MiB holds the key, encrypted. plain: no header.";
     "cipher", Told(["aes-xts-plain64", "aes-xts-plain64 or aes-cbc-essiv:sha256", "\"aes-xts-plain64\""]),
-        "The cipher, its mode, and how each sector gets its own start.";
+        "The cipher, its mode, and the method that gives each sector its initialisation vector.";
     "key_bits", Told(["512, or 256 for aes-cbc-essiv:sha256", "\"512\" or \"256\"; for aes-cbc-essiv:sha256 \"256\" or \"128\"", "\"256\""]),
         "Length of the key. xts takes two, so that 512 bits are AES-256.";
     "sector_size", Choice(512, &SECTORS), "Bytes that are encrypted at once; I/Os must be multiples of it.";
-    "discards", Switch(false), "Whether discards go on to the device, which then shows what is in use.";
-    "same_cpu", Switch(false), "Whether what is encrypted is so on the CPU that sent it.";
-    "submit_from_crypt_cpus", Switch(false), "Whether writes are sent by those who encrypted them, and not sorted by one thread.";
-    "no_read_workqueue", Switch(false), "Whether reads are decrypted where they end, and not by a queue of work.";
-    "no_write_workqueue", Switch(false), "Whether writes are encrypted where they are sent, and not by a queue of work.";
+    "discards", Switch(false), "Whether discards are passed to the device, which then reveals which blocks are in use.";
+    "same_cpu", Switch(false), "Whether data is encrypted on the CPU that submitted it.";
+    "submit_from_crypt_cpus", Switch(false), "Whether the threads that encrypt writes also submit them, instead of one thread that sorts them.";
+    "no_read_workqueue", Switch(false), "Whether reads are decrypted where they complete, instead of in a work queue.";
+    "no_write_workqueue", Switch(false), "Whether writes are encrypted where they are submitted, instead of in a work queue.";
 };
 
 /// Switches: the setting, cryptsetup's option, and the word of the table.
@@ -82,7 +82,7 @@ impl Setup {
         VIAS[usize::from(!self.luks)]
     }
 
-    /// Size of what is encrypted on a device of `bytes`.
+    /// Returns the size of the encrypted data on a device of `bytes`.
     pub(super) fn bytes(&self, bytes: u64) -> u64 {
         bytes.saturating_sub(if self.luks { HEADER } else { 0 })
     }

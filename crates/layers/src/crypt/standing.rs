@@ -1,4 +1,4 @@
-//! Encrypted devices that stand on a machine: what is read of them, and the rules that need no run.
+//! Encrypted devices of a machine: what is read of them, and the rules that need no run.
 
 use results::model::Severity;
 use units::{Bytes, Unit};
@@ -25,7 +25,7 @@ const OVER_REDUCTION: StandingRule = StandingRule {
     text: "Encryption stands above a layer that dedupes and compresses: no two blocks are alike, and none compresses, so that nothing is saved.",
     reads: "what the encrypted device stands on",
     threshold: None,
-    remedy: "Encrypt below: VDO on the encrypted device sees the data, and what it stores is encrypted. The data have to be copied to a stack made so.",
+    remedy: "Encrypt below: VDO on the encrypted device sees the data, and what it stores is encrypted. The data have to be copied to a stack that is built this way.",
     source: "dm-crypt encrypts each sector by its place; slides on VDO",
     check: over_reduction,
 };
@@ -41,10 +41,10 @@ fn over_reduction(facts: &StandingFacts, _: ThresholdTest) -> Option<Observation
 
 const SMALL_SECTORS: StandingRule = StandingRule {
     id: "encrypted_small_sectors",
-    text: "Encryption works in sectors of 512 bytes over disks with blocks of 4 KiB: eight times as many calls of the cipher as it takes.",
+    text: "Encryption works in sectors of 512 bytes over disks with blocks of 4 KiB: eight times as many calls of the cipher as needed.",
     reads: "sector_size in the table line, and physical_block_size of the disks",
     threshold: Threshold::below(4096.0, Unit::Bytes),
-    remedy: "cryptsetup reencrypt --sector-size 4096 (LUKS2), where all that stands on it takes blocks of 4 KiB; it rewrites all data.",
+    remedy: "cryptsetup reencrypt --sector-size 4096 (LUKS2), if everything above it works with blocks of 4 KiB; it rewrites all data.",
     source: "cryptsetup(8)",
     check: |facts, threshold| {
         let sector = threshold.passed(facts.node.setting("sector_size")?.parse().ok()?)?;

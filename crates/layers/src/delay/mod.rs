@@ -1,4 +1,4 @@
-//! `delay`: a device whose I/Os wait before they are handed on: dm-delay, a tool for tests and experiments.
+//! `delay`: a device whose I/Os wait before they are passed on: dm-delay, a tool for tests and experiments.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ const STATUS: &str = "delay.status";
 /// Parser of its table line: each setting as text.
 const TABLE: &str = "delay.table";
 
-/// What waits apart: its setting, and its name in the status line.
+/// Classes of I/Os with separate delays: the setting, and the name in the status line.
 const CLASSES: [(&str, &str); 3] =
     [("read_delay_ms", "reads"), ("write_delay_ms", "writes"), ("flush_delay_ms", "flushes")];
 /// The longest wait, milliseconds.

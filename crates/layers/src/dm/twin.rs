@@ -1,4 +1,4 @@
-//! The stand-in of device-mapper nodes: knows which are there, and refuses as dmsetup does.
+//! The stand-in of device-mapper nodes: it knows which nodes exist, and refuses commands as dmsetup does.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ pub(crate) struct NodesTwin {
 }
 
 impl NodesTwin {
-    /// Nodes of these names, none of which is there yet.
+    /// Creates the twin of nodes of these names, none of which exists yet.
     pub(crate) fn new(known: Vec<String>) -> Self {
         Self { known, there: BTreeSet::new() }
     }
@@ -45,7 +45,7 @@ impl NodesTwin {
         }
     }
 
-    /// Forgets all nodes, which are in the memory of a machine.
+    /// Forgets all nodes, which exist only in a machine's memory.
     pub(crate) fn power_off(&mut self) {
         self.there.clear();
     }
@@ -61,7 +61,7 @@ impl NodesTwin {
     }
 }
 
-/// Returns what dmsetup says when the kernel refuses.
+/// Returns dmsetup's answer when the kernel refuses.
 fn failed(verb: &str, node: &str, why: &str) -> TwinAnswer {
     let stderr = format!("device-mapper: {verb} ioctl on {node}  failed: {why}\nCommand failed.");
     TwinAnswer::Ran { exit: 1, stdout: String::new(), stderr }

@@ -1,4 +1,4 @@
-//! The list of settings, in the order in which they are set: a profile sets the governor, a scheduler the number of requests.
+//! The list of settings, in the order in which they are set: a tuned profile also sets the governor, a scheduler the number of requests.
 
 use units::Key;
 
@@ -16,7 +16,7 @@ pub static SETTINGS: &[EnvironmentSetting] = &[
     plain(
         Key {
             name: "tuned_profile",
-            takes: "the name of a profile of tuned",
+            takes: "the name of a tuned profile",
             example: "\"throughput-performance\"",
         },
         Program {
@@ -39,7 +39,7 @@ pub static SETTINGS: &[EnvironmentSetting] = &[
         ..plain(
             Key {
                 name: "cpu_governor",
-                takes: "the name of a governor of CPU frequency",
+                takes: "the name of a CPU frequency governor",
                 example: "\"performance\"",
             },
             Each {
@@ -106,7 +106,7 @@ pub static SETTINGS: &[EnvironmentSetting] = &[
     plain(
         Key {
             name: "write_cache_mode",
-            takes: "\"write back\" (the kernel flushes the device's write cache) or \"write through\" (it takes it that there is none)",
+            takes: "\"write back\" (the kernel flushes the device's write cache) or \"write through\" (it assumes that there is none)",
             example: "\"write through\"",
         },
         Queue("write_cache"),

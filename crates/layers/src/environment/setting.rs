@@ -1,4 +1,4 @@
-//! One setting of the environment: its name, its place on a machine, and what it takes.
+//! One setting of the environment: its name, its place on a machine, and its values.
 
 use units::Key;
 
@@ -11,11 +11,11 @@ pub struct EnvironmentSetting {
     pub place: SettingPlace,
     /// Values that any machine may take.
     pub values: SettingValues,
-    /// The file beside the value that lists what this machine takes, or holds the largest number.
+    /// The file beside the value that lists the values this machine takes, or holds the largest number.
     pub listed: Option<&'static str>,
     /// Values that a kernel module brings, each with the module.
     pub modules: &'static [(&'static str, &'static str)],
-    /// Settings that a change of this one sets anew: they are put back after it.
+    /// Settings that a change of this one resets: they are restored after it.
     pub resets: &'static [&'static str],
 }
 
@@ -24,7 +24,7 @@ pub struct EnvironmentSetting {
 pub enum SettingPlace {
     /// An attribute of the queue of a device.
     Queue(&'static str),
-    /// A file in each of the directories whose names begin so, which all have the same value.
+    /// A file in each of several directories, which all have the same value.
     Each {
         /// The directory that they are in.
         directory: &'static str,
@@ -35,17 +35,17 @@ pub enum SettingPlace {
     },
     /// A value that a program sets, and keeps in a file.
     Program {
-        /// The file that names what holds; empty, or not there, where nothing does.
+        /// The file that holds the present value; empty, or not there, where none is set.
         file: &'static str,
         /// The program and its arguments before the value.
         set: &'static [&'static str],
-        /// The program and its arguments that take back any value.
+        /// The program and its arguments that clear the value.
         unset: &'static [&'static str],
-        /// Succeeds where it can be set.
+        /// A command that succeeds where the value can be set.
         works: &'static [&'static str],
-        /// Directories that hold one called like each value.
+        /// Directories with a subdirectory named after each known value.
         known: &'static [&'static str],
-        /// The package that the program is of.
+        /// The package that contains the program.
         package: &'static str,
     },
 }
@@ -72,7 +72,7 @@ impl EnvironmentSetting {
         matches!(self.place, SettingPlace::Queue(_))
     }
 
-    /// Returns the place as people name it: a file, or the queue of `device`.
+    /// Returns the place in words: a file, or the queue of `device`.
     pub fn show(&self, device: Option<&str>) -> String {
         match self.place {
             SettingPlace::Queue(attribute) => {

@@ -79,7 +79,7 @@ impl Setup {
             return Ok(());
         }
         let message = format!(
-            "a range of {} from {} on does not lie on a device of {}",
+            "a range of {} from {} on does not fit on a device of {}",
             size_text(length),
             size_text(start),
             Bytes(bytes)
@@ -98,7 +98,7 @@ impl Setup {
         let (device, bytes) = at.block("data");
         let (all, from, length) =
             (bytes / SECTOR, self.start(bytes) / SECTOR, self.length / SECTOR);
-        // A flakey device that is never up fails one sort of I/Os alone.
+        // A flakey device that is never up can fail reads alone, or writes alone.
         let failing = match self.fails.as_str() {
             "all" => format!("{from} {length} error"),
             sort => format!("{from} {length} flakey {device} {from} 0 1 1 error_{sort}"),
@@ -137,7 +137,7 @@ impl Layer for Setup {
     }
 }
 
-/// The lines of a table, of which one is `START SECTORS error` or a flakey one that is never up.
+/// Reads the lines of a table, one of which is `START SECTORS error` or a flakey line that is never up.
 fn parse_table(text: &str) -> Result<Parsed, ParseError> {
     let wrong = |what| ParseError::form(TABLE, what, text);
     let lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());

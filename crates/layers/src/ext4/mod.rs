@@ -19,7 +19,7 @@ use crate::{ParseError, Parsed};
 /// Parser of the file system's directory in sysfs.
 const WRITES: &str = "ext4.writes";
 
-/// Smaller ones have no journal.
+/// The smallest device, bytes: on smaller ones mkfs.ext4 makes no journal.
 const SMALLEST: Bytes = Bytes(32 << 20);
 
 /// The place of the UUID in the superblock, which begins 1024 bytes from the start of the device.
@@ -74,7 +74,7 @@ pub(crate) const KIND: Kind = Kind {
     )
 };
 
-/// Flags of mkfs.ext4 that an experiment may give. It takes the last -E alone: such options are `extended_options`.
+/// Flags of mkfs.ext4 that an experiment may give. Of several -E it takes only the last: such options go into `extended_options`.
 const FLAGS: &[Flag] = &[
     ("-C", &[]),
     ("-G", &[]),
@@ -108,13 +108,13 @@ impl Ext4 {
         })
     }
 
-    /// Returns what is to be made and mounted at `at`.
+    /// Returns the file system to make and mount at `at`.
     fn file_system(&self, at: &Place) -> FileSystem {
         let lazy = u8::from(self.lazy_init);
         // Blocks of a new file system are not discarded: the device is empty already.
         let mut extended = format!("nodiscard,lazy_itable_init={lazy},lazy_journal_init={lazy}");
         self.extended.iter().for_each(|word| extended.extend([",", word]));
-        // One size of blocks whatever the size of the device.
+        // The block size is the same whatever the size of the device.
         let fixed = ["mkfs.ext4", "-F", "-q", "-b", "4096", "-U", &at.uuid_text(), "-E", &extended];
         let mut mount = filesystem::argv(if self.discard { &["discard"] } else { &[] });
         mount.extend(self.options.mount.iter().cloned());

@@ -25,17 +25,17 @@ pub(crate) const fn mkfs_options(example: &'static str) -> Key {
         name: "mkfs_options",
         values: Told([
             "",
-            "flags of the program that the layer's manual lists, each with its value, parted by blanks",
+            "flags of the program that the layer's manual lists, each with its value, separated by blanks",
             example,
         ]),
         help: "Further options of the program that makes the file system.",
     }
 }
 
-/// The oldest kernel that is to mount what is made: it is the same over all kernels of a comparison, whose oldest it is where it is not
-/// written.
+/// The oldest kernel that must be able to mount the file system, the same for all kernels of a comparison: the oldest of them, unless the
+/// experiment says otherwise.
 pub const FORMAT: Key = Key {
     name: "format",
     values: Told(["", "the version of a kernel", "\"5.10\""]),
-    help: "The oldest kernel that can mount it; where it is not written the oldest of the experiment, and else any that its program is for.",
+    help: "The oldest kernel that must be able to mount it; by default the oldest that the experiment names; if it names none, the mkfs program keeps its own defaults.",
 };

@@ -1,5 +1,5 @@
-//! Common parts of the layers that are file systems: made on one block device, mounted in a directory of its own, its space read by statfs, grown and
-//! trimmed while it stands. A layer of one says what its own tools and counters are.
+//! Common parts of the layers that are file systems: each is made on one block device and mounted in a directory of its own; its space is read by
+//! statfs; it is grown and trimmed while mounted. The layer of a file system adds its own tools and counters.
 
 pub(crate) mod keys;
 mod options;
@@ -20,9 +20,9 @@ use crate::step::{Action, Mark, Step};
 
 /// A file system that is to be made.
 pub(crate) struct FileSystem {
-    /// The kernel's word for it, which is that of the layer, too.
+    /// The kernel's word for it, which is also the name of the layer.
     pub(crate) word: &'static str,
-    /// The name of it in a sentence, with its article.
+    /// Its name in a sentence, with the article.
     pub(crate) called: &'static str,
     /// The smallest device that its tool takes.
     pub(crate) smallest: Bytes,
@@ -36,14 +36,14 @@ pub(crate) struct FileSystem {
     pub(crate) probes: Vec<Probe>,
 }
 
-/// Returns the first two numbers of the version of a kernel, by which versions are ordered: those of `6.12.107-1`.
+/// Returns the first two numbers of a kernel version, by which versions are ordered: 6 and 12 for `6.12.107-1`.
 pub(crate) fn kernel_version(text: &str) -> Option<[u64; 2]> {
     let mut numbers = text.split(|c: char| !c.is_ascii_digit());
     let (major, minor) = (numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?);
     Some([major, minor])
 }
 
-/// Grows a file system to all of the device under it.
+/// The action that grows a file system to all of the device under it.
 pub(crate) const GROW: ActionKind = ActionKind {
     name: "grow",
     about: "Grows the file system to all of the device under it, which has grown before.",
@@ -53,7 +53,7 @@ pub(crate) const GROW: ActionKind = ActionKind {
     part: None,
 };
 
-/// Discards what a file system does not use.
+/// The action that discards space that a file system does not use.
 pub(crate) const TRIM: ActionKind = ActionKind {
     name: "trim",
     about: "Discards all space that the file system does not use (fstrim).",
@@ -64,7 +64,7 @@ pub(crate) const TRIM: ActionKind = ActionKind {
 };
 
 impl FileSystem {
-    /// Returns what makes and mounts it at `at`.
+    /// Plans how to make and mount it at `at`.
     pub(crate) fn raise(self, at: &Place) -> Result<RaisePlan, SettingError> {
         let (device, bytes) = at.block("data");
         if bytes < self.smallest.0 {
@@ -79,7 +79,7 @@ impl FileSystem {
         let make = Step {
             about: format!("make {} file system", self.called),
             action: Action::Command { argv, removes: None },
-            // A signature that stayed would make the next run refuse the device.
+            // A signature left behind would make the next run refuse the device.
             undo: vec![Action::Wipe {
                 device: device.to_owned(),
                 mark: Some(Mark { at: self.uuid_at, bytes: at.uuid().to_vec() }),
@@ -108,7 +108,7 @@ impl FileSystem {
         })
     }
 
-    /// Returns what unmounts it at `at` and mounts it again.
+    /// Returns the steps that unmount it at `at` and mount it again.
     pub(crate) fn restart(&self, at: &Place) -> Restart {
         let down = Step {
             about: format!("unmount {} file system", self.called),
@@ -140,7 +140,7 @@ fn unmount(at: &Place) -> Action {
     Action::Unmount { directory: at.mount_directory(), device: Some(at.block("data").0.to_owned()) }
 }
 
-/// Does what is asked: `grow` by the tool of the file system, `trim` by fstrim.
+/// Plans the action asked for: `grow` with the file system's own tool, `trim` with fstrim.
 pub(crate) fn act(at: &Place, asked: &Asked, grow: &[&str]) -> ActionPlan {
     let directory = at.mount_directory();
     let (about, argv, bytes) = if asked.action == TRIM.name {

@@ -1,22 +1,22 @@
-//! Options in words of the tools. Only those are taken that can lead no tool to another device or file than what is below the layer, and that
-//! leave the UUID alone by which the file system is known.
+//! Options that are passed to the tools as written. Only options are allowed that cannot lead a tool to a device or file other than the one below
+//! the layer, and that do not change the UUID by which the file system is known.
 
 use super::keys::MOUNT_OPTIONS;
 use crate::settings::{SettingError, Settings};
 
-/// A flag of a program that makes file systems: the words that its value may have before an equals sign, or none where the value is one word.
+/// A flag of a program that makes file systems, with the words that may stand before an equals sign in its value; none where the value is one word.
 pub(crate) type Flag = (&'static str, &'static [&'static str]);
 
 /// Options that an experiment adds to those of the layer.
 pub(crate) struct Options {
-    /// Those of the program that makes the file system.
+    /// Options of the program that makes the file system.
     pub(crate) make: Vec<String>,
-    /// Those of the mount.
+    /// Options of the mount.
     pub(crate) mount: Vec<String>,
 }
 
 impl Options {
-    /// Reads those of a program that may be given `flags`.
+    /// Reads both; the program that makes the file system may get only `flags`.
     pub(crate) fn read(settings: &Settings, flags: &[Flag]) -> Result<Self, SettingError> {
         let make = settings.words("mkfs_options", ' ', |words| are_of(words, flags));
         let mount = settings
@@ -24,7 +24,7 @@ impl Options {
         Ok(Self { make: make?, mount: mount? })
     }
 
-    /// The key `extended_options` of mkfs.ext4.
+    /// Reads the key `extended_options` of mkfs.ext4.
     pub(crate) fn extended(settings: &Settings) -> Result<Vec<String>, SettingError> {
         settings.words("extended_options", ',', |words| words.iter().all(|word| is_harmless(word)))
     }

@@ -1,4 +1,4 @@
-//! Space as statfs tells it, and counters that a file system has in sysfs as names with values.
+//! Space as statfs reports it, and counters that a file system has in sysfs as names with values.
 
 use results::model::LayerFigures;
 use units::{Basis, Better, Metric, Test, Unit};
@@ -31,7 +31,7 @@ pub(crate) const METRICS: [Metric; 2] = [
         better: Better::Neither,
         basis: Basis::Level,
         test: Test::Paired,
-        help: "Space that is used, of all that the file system has.",
+        help: "Share of the file system's space that is used.",
     },
 ];
 
@@ -45,7 +45,7 @@ pub(crate) const COUNTERS: &[Metric] = counters! { "statfs":
 pub(crate) const CHART: Chart = Chart {
     id: "space",
     title: "Space used over time",
-    help: "Space that the file system counts as used. Data that still waits in memory may not be among it.",
+    help: "Space that the file system counts as used. It may not include data that still waits in memory.",
     series: &[Series { probe: "statfs", field: "used_bytes", label: "used" }],
     unit: Unit::Bytes,
     rate: false,

@@ -18,7 +18,7 @@ const NAME: &str = "flakey";
 /// Parser of its table line: each setting as text.
 const TABLE: &str = "flakey.table";
 
-/// What becomes of I/Os while it is down: the setting's word, and the words of the table. Without any, reads and writes fail.
+/// Ways in which I/Os fail while it is down: the setting's word, and the words in the table. Without words in the table, reads and writes fail.
 const FAILURES: [(&str, &str); 4] = [
     ("all", ""),
     ("reads", " 1 error_reads"),
@@ -29,10 +29,10 @@ const FAILURES: [(&str, &str); 4] = [
 const LONGEST_S: u32 = 86_400;
 
 const KEYS: &[Key] = keys! {
-    "up_s", Number(60, (0, LONGEST_S), ["seconds,", ""]), "Time for which it works, from when it was raised on.";
-    "down_s", Number(5, (0, LONGEST_S), ["seconds,", ", not both 0"]), "Time for which it fails then, before it works again.";
+    "up_s", Number(60, (0, LONGEST_S), ["seconds,", ""]), "Time for which it works, counted from when it was raised.";
+    "down_s", Number(5, (0, LONGEST_S), ["seconds,", ", not both 0"]), "Time for which it fails after that, before it works again.";
     "fails", OneOf(&["all", "reads", "writes", "drop_writes"]),
-        "What fails meanwhile; drop_writes: writes end well and are lost.";
+        "What fails meanwhile; drop_writes: writes report success and are lost.";
 };
 
 pub(crate) const KIND: Kind = Kind {
@@ -145,7 +145,7 @@ mod tests {
             let texts = parse_table(&node.table).unwrap().texts;
             assert!(node.wanted.iter().all(|(key, value)| texts[*key] == *value), "{texts:?}");
         }
-        // As kernels say it that have a word for each.
+        // Written as by kernels that have a separate word for each.
         let both = "0 8 flakey 254:0 0 60 5 2 error_reads error_writes";
         assert_eq!(parse_table(both).unwrap().texts["fails"], "all");
         assert!(parse_table("0 8 flakey 254:0").is_err() && parse_table("0 8 linear").is_err());

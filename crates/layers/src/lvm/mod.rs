@@ -19,7 +19,7 @@ const ID_AT: u64 = 512 + 32;
 /// Space of a physical volume that lvm keeps for its own metadata, bytes.
 const HEADER: u64 = 1 << 20;
 
-/// lvm's settings in the lab's guest.
+/// The configuration of lvm in the lab's guest.
 pub(crate) const GUEST_FILES: &[(&str, &str)] = &[("etc/lvm/lvm.conf", include_str!("lvm.conf"))];
 
 /// Names of a layer's volume group and what is in it.
@@ -29,7 +29,7 @@ pub(crate) struct Group {
     pub(crate) name: String,
     /// The devices that it stands on.
     devices: Vec<String>,
-    /// The id by which lvm is to know each of them: 32 letters and digits that begin with the run's tag.
+    /// The id of each of them in lvm: 32 letters and digits that begin with the run's tag.
     ids: Vec<String>,
     /// Settings of lvm for its commands, where one of the devices is a layer's.
     config: Option<String>,
@@ -94,11 +94,14 @@ pub(crate) const OBJECTS: &[Objects] = &[Objects {
     },
     remove: |name| {
         let argv = ["lvm", "vgremove", "--config", SCAN_ALL, "--yes", "--force", name];
-        vec![Action::Command { argv: argv.map(str::to_owned).into(), removes: Some(name.to_owned()) }]
+        vec![Action::Command {
+            argv: argv.map(str::to_owned).into(),
+            removes: Some(name.to_owned()),
+        }]
     },
 }];
 
-/// The version of lvm2. Without device-mapper it only complains.
+/// The version of lvm2. On a machine without device-mapper lvm prints only complaints.
 pub(crate) const VERSION: Fact = Fact {
     name: "lvm",
     from: FactSource::Command {
@@ -182,7 +185,7 @@ impl Group {
         volume: &str,
         nodes: &[&str],
     ) -> Step {
-        // Nothing may prompt: the device is empty, so there is no signature to be asked about.
+        // lvm must not prompt; the device is empty, so that there is no signature to ask about.
         let quiet = ["--wipesignatures", "n", "--zero", "n"];
         self.make(about, &[&quiet, arguments].concat(), volume, nodes)
     }
@@ -224,7 +227,7 @@ impl Group {
         Step { action, ..self.create(about, &[], volume, nodes) }
     }
 
-    /// A step that changes a volume that is up; nothing undoes it but the end of the volume.
+    /// A step that changes a volume that is up; it has no undo but the removal of the volume.
     pub(crate) fn change(&self, about: &str, arguments: &[&str], volume: &str) -> Step {
         let full = format!("{}/{volume}", self.name);
         let arguments = [&["--yes"], arguments, &[&*full]].concat();
@@ -246,7 +249,7 @@ impl Group {
         [down].into_iter().chain(meanwhile).chain([up]).collect()
     }
 
-    /// Steps that take all of the group's volumes down, and bring up what is there.
+    /// Steps that take all volumes of the group down and bring them up again.
     pub(crate) fn again(&self) -> Restart {
         let activate = |about: &str, word: &str| Step {
             about: about.to_owned(),
@@ -301,7 +304,7 @@ pub(crate) fn at_least_an_extent(
     ))
 }
 
-/// lvm's arguments for the size of a volume: `None` is all that is free, whatever lvm makes of alignment.
+/// Returns lvm's arguments for the size of a volume: `None` takes all free extents, however many alignment leaves.
 pub(crate) fn size_arguments(bytes: Option<u64>) -> [String; 2] {
     match bytes {
         Some(bytes) => ["--size".to_owned(), format!("{bytes}b")],

@@ -1,4 +1,4 @@
-//! A volume on a slow device and a second one on a fast device, in one group: what layers share that put the second in front of the first.
+//! A volume on a slow device and a second one on a fast device, in one group: shared code of the layers that put the second in front of the first.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ pub(crate) const CACHE_SIZE: Key = Key {
     help: "Size of the cache, its metadata included.",
 };
 
-/// Sizes of the volume and of its cache, bytes; all of the device where none is written.
+/// Sizes of the volume and of its cache, bytes; all of the device where no size is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TierSizes {
     volume: Option<u64>,
@@ -142,7 +142,7 @@ fn linear(
 ) -> Step {
     let [how, size] = match size {
         Some(_) => size_arguments(size.map(round_up)),
-        // All of one device, not of the group.
+        // All free extents of one device, not of the group.
         None => ["--extents".to_owned(), "100%PVS".to_owned()],
     };
     let rest = ["--type", "linear", &how, &size, "--name", name, &group.name, device];

@@ -1,4 +1,4 @@
-//! Actions of a volume with a cache while it stands.
+//! Actions of a volume with a cache while it is up.
 
 use super::Group;
 use super::tier::VOLUME;
@@ -48,7 +48,7 @@ pub(crate) const ACTIONS: &[ActionKind] = &[
 /// The steps of an action; `attach` puts the cache in front of the volume.
 pub(crate) fn act(group: &Group, action: &str, attach: impl Fn() -> Vec<Step>) -> ActionPlan {
     let split = || group.split("take the cache away from the volume", VOLUME);
-    // What removes it is owed already, since it was first attached.
+    // The undo that removes the cache is due already, since it was first attached.
     let again = || attach().into_iter().map(|step| Step { undo: Vec::new(), ..step }).collect();
     let steps: Vec<Step> = match action {
         "restart" => group.restart(VOLUME),

@@ -1,4 +1,4 @@
-//! The stand-in of a volume group: knows what exists, refuses as lvm does, exit code 5 and its words.
+//! The stand-in of a volume group: it knows what exists, and refuses commands as lvm does, with exit code 5 and lvm's messages.
 
 use std::collections::BTreeSet;
 

@@ -25,13 +25,13 @@ pub(super) static METRICS: &[Metric] = &[
         "write_hit_percent",
         "write hits",
         Unit::Percent,
-        "Writes to blocks that were in the cache, of all writes. Writes of whole chunks that go straight into the cache are counted neither as hits nor as misses.",
+        "Writes to blocks that were in the cache, as a share of all writes. Writes of whole chunks that go straight into the cache are counted neither as hits nor as misses.",
     ),
     caching::USED,
     caching::NEW,
     caching::DIRTY,
     counter("promotions", "promotions", Unit::Count, "Chunks that were copied into the cache."),
-    counter("demotions", "demotions", Unit::Count, "Chunks that were thrown out of the cache."),
+    counter("demotions", "demotions", Unit::Count, "Chunks that were evicted from the cache."),
 ];
 
 const fn status(field: &'static str, label: &'static str) -> Series {

@@ -1,4 +1,4 @@
-//! The fields of dm-cache's status line as counters, and what of them says how full the cache is.
+//! The fields of dm-cache's status line as counters, and the columns made of them that show how full the cache is.
 
 use results::model::Fields;
 use units::{Metric, Unit};
@@ -15,19 +15,19 @@ pub(super) const COUNTERS: &[&[Metric]] = &[
         "chunk_sectors", Count, Level, "Size of a chunk of the cache, sectors of 512 bytes.";
         "used_chunks", Count, Level, "Chunks of the cache that hold data.";
         "chunks", Count, Level, "Chunks that the cache has.";
-        "dirty_chunks", Count, Level, "Chunks that the cache has and the slow device has not.";
+        "dirty_chunks", Count, Level, "Chunks whose newest data is only in the cache.";
     },
     counters! { "status":
         "read_hits", Count, Counter, "Reads that the cache answered.";
         "read_misses", Count, Counter, "Reads that went to the slow device.";
         "write_hits", Count, Counter, "Writes to blocks that the cache holds.";
-        "write_misses", Count, Counter, "Writes to blocks that it does not hold.";
+        "write_misses", Count, Counter, "Writes to blocks that the cache does not hold.";
         "promotions", Count, Counter, "Chunks that were copied to the fast device.";
         "demotions", Count, Counter, "Chunks that were taken off the fast device.";
     },
 ];
 
-/// The fill of the cache, as `lvs` and `dmsetup status` tell it.
+/// The fill of the cache, as `lvs` and `dmsetup status` show it.
 pub(super) const OVERVIEW: Overview = Overview {
     probe: "status",
     columns: &[

@@ -6,7 +6,7 @@ use crate::figures::{Endpoints, FigureFacts, ratio};
 
 /// Counters of dm-cache are 32 bits wide and wrap (`atomic_t` in dm-cache-target.c).
 const WRAP: f64 = 4_294_967_296.0;
-/// A counter that wraps between two readings comes from the last quarter and is in the first.
+/// A quarter of a counter's range. A counter that fell is taken to have wrapped if it went from the last quarter to the first.
 const QUARTER: f64 = WRAP / 4.0;
 
 /// Every figure of the catalogue; all `None` when one of the two marked samples is missing.
@@ -37,8 +37,7 @@ pub(super) fn figures(facts: &FigureFacts) -> LayerFigures {
     .into()
 }
 
-/// Growth of a counter, also where it was full and began anew at 0; `None` where the cache was brought up again (a restart), and what it had
-/// counted is lost.
+/// Returns the growth of a counter, including one that wrapped to 0; `None` where the cache was restarted and its count is lost.
 pub(super) fn counted(ends: &Endpoints, field: &str) -> Option<f64> {
     let (growth, end) = (ends.growth(field)?, ends.end(field)?);
     if growth >= 0.0 {

@@ -1,4 +1,4 @@
-//! A cached volume as a layer: what it answers with.
+//! A cached volume as a layer: its implementation of [`Layer`].
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ const CHANGEABLE: &[&str] = &["mode", "policy", THRESHOLD];
 
 /// States that it can be brought to.
 pub(super) const STATES: &[State] = &caching::states(StateMethod::Action("empty"));
-/// Longer than smq waits, which moves nothing between two of its periods of 60 s once it has freed half of a full cache.
+/// Length of a round of warming, seconds; longer than smq's period of 60 s: after freeing half of a full cache it moves nothing until the next one.
 const PERIOD_S: u64 = 70;
 
 impl Layer for Setup {

@@ -1,4 +1,4 @@
-//! The doctor's rules about caches that were measured: why they hit no more, and whether their own counts are right.
+//! The doctor's rules about caches that were measured: why they do not hit more, and whether their own counts are right.
 
 use results::model::{SampleRow, Severity};
 use units::Unit;
@@ -8,14 +8,14 @@ use crate::rule::{
     Check, LayerRule, MeasuredStage, Observation, RuleFacts, Threshold, ThresholdTest, figure,
 };
 
-/// Percent of the reads that miss from which on it matters that nothing comes in.
+/// Percentage of missed reads above which it matters that nothing comes into the cache.
 const MISSES: f64 = 5.0;
-/// Fewest reads of which a share is told.
+/// Fewest reads for which a share is reported.
 const FEWEST: f64 = 1000.0;
 
 pub(super) const STALLED: LayerRule = LayerRule {
     id: "promotions_stalled",
-    text: "The cache was full, reads missed it, and nothing came in or went out: it waited for its next period.",
+    text: "The cache was full, reads missed it, and nothing was promoted or demoted: it waited for its next period.",
     reads: "promotions, demotions, read hits and misses in the status line, from sample to sample of measured stages",
     threshold: Threshold::above(10.0, Unit::Seconds),
     remedy: "Measure for several periods of 60 s, or begin with an empty cache (a stage of the state empty).",
@@ -35,7 +35,7 @@ fn stalled(
     let rows: Vec<&SampleRow> = stage.samples(&format!("{}.status", facts.layer)).collect();
     let full = |row: &SampleRow| field(row, "used_chunks") == field(row, "chunks");
     let moved = |row: &SampleRow| Some(field(row, "promotions")? + field(row, "demotions")?);
-    // Stretches in which nothing moved, by the first and the last of their samples.
+    // Periods in which nothing moved, each as its first and its last sample.
     let mut stretches: Vec<(&SampleRow, &SampleRow)> = Vec::new();
     for row in rows.into_iter().filter(|row| full(row)) {
         match stretches.last_mut() {
@@ -61,17 +61,17 @@ fn stalled(
             figure("reads that missed meanwhile", misses, Unit::Percent),
         ],
         explains_percent: Some(misses),
-        no_setting: Some("smq has none"),
+        no_setting: Some("smq has no setting for its period"),
         ..Observation::default()
     })
 }
 
 pub(super) const ALL_DIRTY: LayerRule = LayerRule {
     id: "cache_all_dirty",
-    text: "Nearly all of the cache was dirty: what is to come in waits until a chunk is written back to the slow device.",
-    reads: "dirty chunks of those that the cache has, in the status line at the end of measured stages",
+    text: "Nearly all of the cache was dirty: before a new chunk can come in, another one has to be written back to the slow device.",
+    reads: "share of dirty chunks in the cache, in the status line at the end of measured stages",
     threshold: Threshold::above(90.0, Unit::Percent),
-    remedy: "Measure what the slow device sustains as that; writethrough keeps the cache clean.",
+    remedy: "Take such figures for what they are, the speed of the slow device; writethrough keeps the cache clean.",
     source: "dm-cache-policy-smq.c: a dirty block is written back before it is given up",
     check: Check::Stage(all_dirty),
 };
@@ -94,10 +94,10 @@ fn all_dirty(
 
 pub(super) const HITS_DISAGREE: LayerRule = LayerRule {
     id: "hits_disagree",
-    text: "Two ways to count hits disagree: by the cache's own counters, and by what was read of the slow device beside what is brought into the cache.",
+    text: "Two ways to count hits disagree: the cache's own counters, and the bytes that were read from the slow device other than to bring chunks into the cache.",
     reads: "read hits, misses and promotions in the status line; bytes read of the cached volume and of its origin, of measured stages that only read",
     threshold: Threshold::above(2.0, Unit::Percent),
-    remedy: "Trust neither: look for other I/O of the slow device, and for reads that were merged or split.",
+    remedy: "Trust neither: look for other I/O to the slow device, and for reads that were merged or split.",
     source: "articles on lvmcache, which take hits from the reads of the SSD and of fio; the kernel counts I/Os, not blocks",
     check: Check::Stage(hits_disagree),
 };

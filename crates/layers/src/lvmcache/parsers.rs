@@ -22,7 +22,7 @@ const FIELDS: [&str; 11] = [
     "dirty_chunks",
 ];
 
-/// A status line of dm-cache; of `used/total` become `used_NAME` and `NAME`.
+/// Reads a status line of dm-cache; a field `used/total` becomes the two numbers `used_NAME` and `NAME`.
 pub(super) fn parse_status(text: &str) -> Result<Parsed, ParseError> {
     let wrong = |what| ParseError::form(STATUS, what, text);
     let (_, rest) = text.split_once(" cache ").ok_or_else(|| wrong("no target 'cache'"))?;
@@ -54,7 +54,7 @@ fn settings(words: &[&str], parsed: &Parsed) -> Option<BTreeMap<String, String>>
     let mode = features.iter().find(|word| MODES.contains(word))?;
     let threshold = arguments.chunks_exact(2).find(|pair| pair[0] == "migration_threshold")?;
     let chunk = parsed.numbers.get("chunk_sectors").copied().flatten()? as u64 * 512;
-    // lvm calls the policy of a cachevol by its old name, which is smq too.
+    // lvm uses the old name `mq` for the policy of a cachevol; the kernel runs smq under it.
     let policy = if *rest.first()? == "mq" { "smq" } else { rest[0] };
     let texts = [
         ("chunk_size", size_text(chunk)),

@@ -1,4 +1,4 @@
-//! The steps that raise a cached volume, and what is sampled of it.
+//! The steps that raise a cached volume, and the probes that sample it.
 
 use super::names::STATUS;
 use super::setup::{Setup, THRESHOLD};
@@ -54,7 +54,7 @@ pub(super) fn raise(setup: &Setup, at: &Place) -> RaisePlan {
     }
 }
 
-/// A step that makes a pool of the fast device: data and metadata apart, as large together as the cache is to be.
+/// Returns the step that makes a pool of the fast device: separate data and metadata, together as large as the cache is to be.
 fn pool(setup: &Setup, at: &Place, group: &Group) -> Step {
     let sizes = [setup.data_bytes(at), setup.metadata_bytes(at), setup.chunk(at)];
     let [data, metadata, chunk] = sizes.map(|bytes| format!("{bytes}b"));
@@ -83,7 +83,7 @@ fn pool(setup: &Setup, at: &Place, group: &Group) -> Step {
     )
 }
 
-/// Steps that put the cache in front of the volume, and look whether it is as asked.
+/// Returns the steps that put the cache in front of the volume, and check that it is as asked for.
 pub(super) fn attached(setup: &Setup, at: &Place, group: &Group) -> Vec<Step> {
     [attach(setup, at, group)]
         .into_iter()
@@ -124,7 +124,7 @@ pub(super) fn argument(setup: &Setup, at: &Place, key: &str) -> [String; 2] {
     [option.to_owned(), value]
 }
 
-/// Settings that are not what lvm takes by itself, as the status line has them.
+/// Settings that differ from lvm's defaults, in the form of the status line.
 fn expected_settings(setup: &Setup, at: &Place) -> Vec<(&'static str, String)> {
     let chunk = setup.chunk_size.map(|chunk| ("chunk_size", size_text(chunk)));
     let mode = ("mode", setup.mode.clone());
@@ -133,7 +133,7 @@ fn expected_settings(setup: &Setup, at: &Place) -> Vec<(&'static str, String)> {
     chunk.into_iter().chain([mode, policy, threshold]).collect()
 }
 
-/// Steps that look whether these settings are what the kernel runs with.
+/// Returns the steps that check that the kernel runs with these settings.
 pub(super) fn looks(group: &Group, wanted: Vec<(&'static str, String)>) -> Vec<Step> {
     read_back(&Source::DmStatus { node: group.node(VOLUME) }, STATUS, wanted)
 }

@@ -23,8 +23,8 @@ pub(super) const RULES: &[LayerRule] = &[
 
 const EVEN_ACCESS: LayerRule = LayerRule {
     id: "even_access",
-    text: "Every block is as likely: a cache can then hit no more than its share of the range.",
-    reads: "pattern of measured loads, and the cache's size of their range",
+    text: "Every block is equally likely to be read: then a cache can hit no more than its share of the range.",
+    reads: "pattern of measured loads, and the cache's size as a share of their range",
     threshold: Threshold::below(100.0, Unit::Percent),
     remedy: "Use a skewed pattern (pattern = \"zipf:1.2\"), unless the ratio of sizes is the question.",
     source: "articles on lvmcache",
@@ -39,7 +39,7 @@ fn even_access(facts: &PlannedFacts, threshold: ThresholdTest) -> Option<Observa
         let range = load.range_bytes? as f64;
         let share = threshold.passed(100.0 * cache / range.max(1.0))?;
         Some(Observation {
-            message: Some(format!("In stage {} every block is as likely.", stage.name)),
+            message: Some(format!("In stage {} every block is equally likely.", stage.name)),
             figures: vec![
                 threshold.figure("the most that can hit", share),
                 figure("cache", cache, Unit::Bytes),

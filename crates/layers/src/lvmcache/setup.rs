@@ -25,15 +25,15 @@ const VIAS: [&str; 2] = ["cachevol", "cachepool"];
 pub(super) const KEYS: &[Key] = keys! {
     tier::SIZE;
     tier::CACHE_SIZE;
-    "via", OneOf(&VIAS), "cachevol: one volume holds blocks and metadata. cachepool: two volumes, one for each, made to last by lvm.";
+    "via", OneOf(&VIAS), "cachevol: one volume holds blocks and metadata. cachepool: two volumes, one for each.";
     "chunk_size", Told(["64k, or what keeps the cache at 1,000,000 chunks", "a multiple of 32k from 32k to 1G", "\"64k\""]),
         "Unit in which blocks are cached; the cache holds at most 1,000,000 of them.";
     "mode", OneOf(&MODES),
-        "writethrough: a write is done when the origin has it. writeback: when the cache has it. passthrough: nothing is cached anew.";
+        "writethrough: a write is done when the origin has it. writeback: when the cache has it. passthrough: nothing new is cached.";
     "policy", Told(["smq", "smq or cleaner", "\"smq\""]),
-        "smq decides what is hot. cleaner caches nothing anew and writes back all that is dirty; it needs via = \"cachepool\" and mode = \"writethrough\".";
+        "smq decides what is hot. cleaner caches nothing new and writes back all that is dirty; it needs via = \"cachepool\" and mode = \"writethrough\".";
     "migration_threshold", Told(["2048, or eight chunks where these are more", "a whole number of sectors of 512 bytes, at least eight chunks", "4096"]),
-        "Most that may be under way between origin and cache for the device still to count as idle, when dirty blocks are written back.";
+        "Dirty blocks are written back while the device is idle: while at most this much is being copied between origin and cache.";
 };
 
 /// The settings of a cached volume; sizes in bytes.
@@ -41,11 +41,11 @@ pub(super) const KEYS: &[Key] = keys! {
 pub(super) struct Setup {
     pub(super) sizes: TierSizes,
     pub(super) pooled: bool,
-    /// The size of a chunk where it is written.
+    /// The size of a chunk where the experiment gives one.
     pub(super) chunk_size: Option<u64>,
     pub(super) mode: String,
     pub(super) policy: String,
-    /// Sectors, where they are written.
+    /// The threshold in sectors where the experiment gives one.
     pub(super) migration_threshold: Option<u32>,
 }
 
@@ -56,30 +56,30 @@ const TRANSACTIONS: u64 = 4 << 20;
 const CHUNK_UNIT: u64 = 32 * KIB;
 const MOST_CHUNKS: u64 = 1_000_000;
 
-/// The threshold of migrations that the kernel takes by itself, and how many chunks lvm makes of a smaller one, since dm-cache would stall below
-/// (lvm2's libdm-deptree.c; sectors).
+/// The kernel's default threshold of migrations, sectors, and the number of chunks to which lvm raises a smaller one, since dm-cache would stall
+/// below that (lvm2's libdm-deptree.c).
 const USUAL_THRESHOLD: u64 = 2048;
 const LEAST_CHUNKS: u64 = 8;
 
-/// The threshold where it is written.
+/// Reads the threshold, if the experiment gives one.
 fn threshold(s: &Settings, table: &Table) -> Result<Option<u32>, SettingError> {
     let written = table.contains_key(THRESHOLD);
     written.then(|| s.number_or(THRESHOLD, 0, |_| true)).transpose()
 }
 
-/// The size of a chunk that lvm takes and that is nearest.
+/// Returns the nearest size of a chunk that lvm takes.
 fn nearest_chunk(bytes: u64) -> u64 {
     let below = bytes.min(GIB) / CHUNK_UNIT * CHUNK_UNIT;
     let up = bytes.min(GIB) - below >= CHUNK_UNIT / 2;
     (below + if up { CHUNK_UNIT } else { 0 }).clamp(CHUNK_UNIT, GIB)
 }
 
-/// The smallest chunk of which a cache of so many bytes has no more than lvm allows.
+/// Returns the smallest size of a chunk with which a cache of `cache` bytes has no more chunks than lvm allows.
 fn finest_chunk(cache: u64) -> u64 {
     cache.div_ceil(MOST_CHUNKS).next_multiple_of(CHUNK_UNIT).max(CHUNK_UNIT)
 }
 
-/// The size of a chunk that lvm takes by itself for a cache of so many bytes.
+/// Returns lvm's default size of a chunk for a cache of `cache` bytes.
 fn usual_chunk(cache: u64) -> u64 {
     finest_chunk(cache).max(64 * KIB)
 }
@@ -111,7 +111,7 @@ impl Setup {
         Ok(setup)
     }
 
-    /// Refuses the cleaner where lvm does not give it to the kernel: a cachevol gets smq (by its old name, mq) whatever is asked for, and the
+    /// Refuses the cleaner where lvm does not pass it to the kernel: a cachevol gets smq (by its old name, mq) whatever is asked for, and the
     /// cleaner runs in writethrough whatever the mode is.
     fn cleaner_can_run(&self) -> Result<(), SettingError> {
         let refused = |message: String, help| Err(SettingError::new("policy", message, help));
@@ -121,7 +121,7 @@ impl Setup {
         if !self.pooled {
             return refused(
                 "policy of layer 'lvmcache' cannot be cleaner with via = \"cachevol\"".to_owned(),
-                "lvm notes it, and runs smq all the same: write via = \"cachepool\"",
+                "lvm records it, but runs smq all the same: write via = \"cachepool\"",
             );
         }
         if self.mode != MODES[0] {
@@ -130,7 +130,7 @@ impl Setup {
                     "policy of layer 'lvmcache' cannot be cleaner with mode = \"{}\"",
                     self.mode
                 ),
-                "lvm runs the cleaner in writethrough: set mode = \"writethrough\" too, in the same stage where it is set in one",
+                "lvm runs the cleaner in writethrough: set mode = \"writethrough\" too; where a stage sets the policy, in the same stage",
             );
         }
         Ok(())
@@ -146,7 +146,7 @@ impl Setup {
         self.chunk_size.unwrap_or_else(|| usual_chunk(self.sizes.cache_bytes(at)))
     }
 
-    /// Sectors that may be under way while the device counts as idle, of a cache at `at`.
+    /// Returns the sectors that a cache at `at` may be copying while it counts as idle.
     pub(super) fn threshold(&self, at: &Place) -> u64 {
         self.migration_threshold.map_or(USUAL_THRESHOLD.max(self.least_threshold(at)), u64::from)
     }
@@ -160,13 +160,13 @@ impl Setup {
         finest_chunk(self.sizes.cache_bytes(at))
     }
 
-    /// Metadata of a cache at `at`, bytes: lvm's own size, in whole extents, of a pool at least two.
+    /// Returns the metadata of a cache at `at`, bytes: the size that lvm computes, in whole extents, and at least two.
     pub(super) fn metadata_bytes(&self, at: &Place) -> u64 {
         let whole = self.sizes.cache_bytes(at);
         round_up(TRANSACTIONS + whole / self.chunk(at) * CHUNK_METADATA).max(2 * EXTENT)
     }
 
-    /// What is left for blocks beside the metadata, bytes.
+    /// Returns the bytes left for blocks after the metadata.
     pub(super) fn data_bytes(&self, at: &Place) -> u64 {
         self.sizes.cache_bytes(at).saturating_sub(self.metadata_bytes(at))
     }

@@ -1,4 +1,4 @@
-//! A cache of dm-cache that stands on a machine: what is read of it, and the rules that need no run.
+//! A dm-cache device of a machine: what is read of it, and the rules that need no run.
 
 use results::model::Severity;
 use units::Unit;
@@ -20,18 +20,18 @@ pub(super) const FORMS: &[Standing] = &[Standing {
 /// Every rule that needs no run.
 pub(super) const RULES: &[StandingRule] = &[LOW_HITS, DIRTY, LARGE_CHUNKS, METADATA_LOW];
 
-/// The rules about what was watched.
+/// The rules about devices that were watched.
 pub(super) const WATCH_RULES: &[StandingRule] = &[LOW_HITS];
 
-/// I/Os that a hit rate must be of.
+/// Fewest I/Os for which a hit rate is reported.
 const LEAST: f64 = 10_000.0;
 
 const LOW_HITS: StandingRule = StandingRule {
     id: "cache_low_hits",
     text: "Less than half of the I/Os hit the cache.",
-    reads: "read and write hits and misses in the status line, since the device was activated, of 10,000 I/Os and more; or while it was watched, of 1,000",
+    reads: "read and write hits and misses in the status line, of at least 10,000 I/Os since the device was activated, or of at least 1,000 while it was watched",
     threshold: Threshold::below(50.0, Unit::Percent),
-    remedy: "See whether it is full: then the data in use are larger than it, or are read once (backups, copies). Not full: it is still warming up, hot blocks come in only when they are used again and again.",
+    remedy: "Check whether it is full. If so, the data in use are larger than the cache, or are read only once (backups, copies). If not, it is still warming up: hot blocks come in only when they are used again and again.",
     source: "lvmcache(7); dm-cache-policy-smq.c",
     check: |facts, threshold| {
         let (hits, misses) = (["read_hits", "write_hits"], ["read_misses", "write_misses"]);
@@ -45,10 +45,10 @@ const LOW_HITS: StandingRule = StandingRule {
 
 const DIRTY: StandingRule = StandingRule {
     id: "cache_dirty",
-    text: "Much of the cache is dirty: taking it away, or a repair, first writes all of that to the slow device.",
-    reads: "dirty chunks of those of the cache, in the status line",
+    text: "Much of the cache is dirty: removing the cache, or a repair, first writes all of that to the slow device.",
+    reads: "share of dirty chunks in the cache, in the status line",
     threshold: Threshold::above(50.0, Unit::Percent),
-    remedy: "lvchange --cachepolicy cleaner VG/LV writes it back, and smq goes on then; lvchange --cachemode writethrough VG/LV keeps it clean.",
+    remedy: "lvchange --cachepolicy cleaner VG/LV writes it back, then --cachepolicy smq resumes caching; lvchange --cachemode writethrough VG/LV keeps it clean.",
     source: "lvm2 issues 22, 141 and 188: hours of flushing",
     check: |facts, threshold| {
         let percent = threshold.passed(facts.node.percent("dirty_chunks", "chunks")?)?;
@@ -59,10 +59,10 @@ const DIRTY: StandingRule = StandingRule {
 
 const LARGE_CHUNKS: StandingRule = StandingRule {
     id: "cache_large_chunks",
-    text: "The chunks of the cache are large: each block that becomes hot brings so much with it, and a small write makes so much dirty.",
+    text: "The chunks of the cache are large: one hot block brings in a whole chunk, and one small write makes a whole chunk dirty.",
     reads: "the size of a chunk in the status line",
     threshold: Threshold::above(262_144.0, Unit::Bytes),
-    remedy: "Make the cache anew with smaller chunks (lvconvert --chunksize 64k); lvm2 takes larger ones for caches of more than 1,000,000 chunks (allocation/cache_pool_max_chunks).",
+    remedy: "Recreate the cache with smaller chunks (lvconvert --chunksize 64k); lvm2 takes larger ones for caches of more than 1,000,000 chunks (allocation/cache_pool_max_chunks).",
     source: "lvmcache(7); lvm2 issue 43",
     check: |facts, threshold| {
         let bytes = threshold.passed(facts.node.number("chunk_sectors")? * 512.0)?;
@@ -74,9 +74,9 @@ const LARGE_CHUNKS: StandingRule = StandingRule {
 const METADATA_LOW: StandingRule = StandingRule {
     id: "cache_metadata_low",
     text: "The metadata of the cache are nearly full.",
-    reads: "used blocks of metadata of all, in the status line",
+    reads: "share of metadata blocks in use, in the status line",
     threshold: Threshold::above(90.0, Unit::Percent),
-    remedy: "Take the cache away (lvconvert --splitcache), and make it anew with more room for metadata (--poolmetadatasize).",
+    remedy: "Remove the cache (lvconvert --splitcache), and recreate it with more room for metadata (--poolmetadatasize).",
     source: "lvmcache(7)",
     check: |facts, threshold| {
         let used = facts.node.percent("used_metadata_blocks", "metadata_blocks")?;

@@ -6,9 +6,9 @@ use super::ids::{CPU, TICK_S};
 use crate::figures::Window;
 use crate::{ParseError, Parsed};
 
-/// CPU seconds of the machine in a window: `busy_s`, all time of all CPUs but what they were idle or taken away by the machine's own host,
-/// and `ticks_s`, what the kernel's clock ticks charged to somebody. Idle time is read from the clock (`get_cpu_idle_time_us`), what is
-/// charged is sampled by ticks, of which an emulated CPU loses many.
+/// Returns CPU seconds of the machine in a window: `busy_s`, the time of all CPUs without that in which they were idle or taken away by the host
+/// of the machine, and `ticks_s`, the time that clock ticks charged to some task. Idle time is read from the clock (`get_cpu_idle_time_us`);
+/// charged time is sampled by ticks, of which an emulated CPU loses many.
 pub fn machine_figures(window: &Window) -> LayerFigures {
     let grew = |names: &[&str]| {
         let ends = window.ends(CPU)?;
@@ -33,7 +33,7 @@ const CPUS: &str = "cpus";
 const COLUMNS: [&str; 8] =
     ["user_s", "nice_s", "system_s", "idle_s", "iowait_s", "irq_s", "softirq_s", "steal_s"];
 
-/// CPU seconds since boot by column, all CPUs together, and how many CPUs they are.
+/// Reads CPU seconds since boot by column, for all CPUs together, and the number of CPUs.
 pub(crate) fn parse_cpu(text: &str) -> Result<Parsed, ParseError> {
     let line = text
         .lines()

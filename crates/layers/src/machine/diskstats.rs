@@ -25,7 +25,7 @@ const COLUMNS: [(&str, f64); 17] = [
     ("flush_ms", 1.0),
 ];
 
-/// One line a device: its name in the stack, then the columns of `/proc/diskstats` after the kernel's name.
+/// Reads one line per device: its name in the stack, then the columns of `/proc/diskstats` after the kernel's name.
 /// An older kernel has fewer columns. A line `name -` is a device that is not there: it has no figures.
 pub(crate) fn parse_diskstats(text: &str) -> Result<Parsed, ParseError> {
     let mut parsed = Parsed::default();

@@ -67,35 +67,35 @@ static WRITE_SIZE: Metric = metric(
     WRITE_BYTES,
     "mean size of a write",
     Unit::Bytes,
-    "Bytes written, of each write that the device completed. Writes side by side are merged before they reach it; a device-mapper node merges nothing. Most devices count an empty flush as a write (device-mapper nodes, virtio disks, loop devices): beside many flushes this is less than what a write of data has.",
+    "Bytes written per write that the device completed. Adjacent writes are merged before they reach it; a device-mapper node merges nothing. Most devices count an empty flush as a write (device-mapper nodes, virtio disks, loop devices): with many flushes this is less than the size of a data write.",
 );
 
 static LATENCY: Metric = metric(
     "device_latency_ns",
     "mean latency of the device",
     Unit::Nanos,
-    "Time from when a read or write was handed to the device until it was done, the mean of all; merged requests count once each. The kernel adds whole milliseconds.",
+    "Mean time from the submission of a read or write to the device until its completion; merged requests count once each. The kernel adds up whole milliseconds.",
 );
 
 static BUSY: Metric = metric(
     "device_busy_percent",
     "device busy",
     Unit::Percent,
-    "Time in which the device had at least one request, of the time that the load ran after its ramp; of a stage without a load, of the stage. A device that works on many at once has room left at 100 %.",
+    "Share of the time in which the device had at least one request: of the time that the load ran after its ramp, or of the stage where it has no load. A device that works on many requests at once may have capacity left at 100 %.",
 );
 
-/// Mean length of writes side by side, bytes: tells how far a layer writes in order. Scattered writes cannot be merged, and a hard disk
+/// Mean length of a run of adjacent writes, bytes: tells how far a layer writes in order. Scattered writes cannot be merged, and a hard disk
 /// has to seek for them.
 static RUN: Metric = metric(
     RUN_BYTES,
     "mean length of a run of writes",
     Unit::Bytes,
-    "Bytes that were written side by side, whatever the order of writes under way together. Up to 128 runs go on at once, as a journal does beside data.",
+    "Bytes that were written adjacent to each other, whatever the order of writes in flight together. Up to 128 runs are followed at once, such as a journal's beside those of data.",
 );
 
 /// The mean size of what a device completes.
 pub const WRITE_BYTES: &str = "device_write_size_bytes";
-/// The figure of a device that is known only where its writes are recorded.
+/// The mean length of a run of writes, known only where the writes of a device are recorded.
 pub const RUN_BYTES: &str = "device_write_run_bytes";
 /// Share of dropped writes above which the length of runs is unknown.
 const DROPPED: f64 = 0.01;
@@ -105,12 +105,12 @@ pub fn metrics() -> impl Iterator<Item = &'static Metric> {
     FIELDS.iter().map(|(_, metric)| metric).chain([&LATENCY, &BUSY, &WRITE_SIZE, &RUN])
 }
 
-/// The probe that a figure of a device is from.
+/// Returns the probe that a figure of a device comes from.
 pub fn device_source(metric: &str, device: &str) -> String {
     if metric == RUN_BYTES { write_runs::probe_id(device) } else { DISKSTATS.to_owned() }
 }
 
-/// The mean length of a run; `None` where nobody could read it.
+/// Returns the mean length of a run; `None` where it could not be read, or too many writes were dropped from the record.
 fn run(window: &Window, name: &str) -> Option<f64> {
     let ends = window.ends(&write_runs::probe_id(name))?;
     let (writes, dropped) = (ends.growth("writes"), ends.growth("dropped"));
@@ -118,8 +118,8 @@ fn run(window: &Window, name: &str) -> Option<f64> {
     ratio(ends.growth("bytes"), ends.growth("runs")).filter(|_| is_complete)
 }
 
-/// Returns what the device called `name` did in the window of a stage, and how busy it was in that of its load; its runs of writes only where they
-/// are `recorded`.
+/// Returns the figures of the device called `name` over the window of a stage, and how busy it was over the window of its load; its runs of
+/// writes only where they are `recorded`.
 pub fn device_figures([window, load]: [&Window; 2], name: &str, recorded: bool) -> LayerFigures {
     let ends = window.ends(DISKSTATS);
     let grew = |field: &str| ends.and_then(|ends| ends.growth(&format!("{name}.{field}")));

@@ -10,7 +10,7 @@ pub(crate) const ENVIRONMENT: &str = "machine.environment";
 pub(crate) const THREADS: &str = "machine.threads";
 /// Parser of the answer of [`crate::probe::Source::Diskstats`]: `name.reads`, `name.written_bytes`, ...
 pub const DISKSTATS: &str = "machine.diskstats";
-/// Parser of `/proc/stat`: CPU seconds of the whole machine by what it did.
+/// Parser of `/proc/stat`: CPU seconds of the whole machine by kind of work.
 pub(crate) const CPU: &str = "machine.cpu";
 /// Parser of the answer of [`crate::probe::Source::Trace`]: `events`.
 pub const TRACE: &str = "machine.trace";

@@ -1,4 +1,4 @@
-//! Latency of every block device of a stack: I/Os counted by steps of their latency, `NAME read STEP:N ...`, and what is made of the counts.
+//! Latency of every block device of a stack: I/Os counted in steps of latency, `NAME read STEP:N ...`, and the histograms made from the counts.
 
 use std::collections::BTreeMap;
 
@@ -10,17 +10,17 @@ use crate::probe::{PlacedDevice, Probe, Reading, Source};
 use crate::step::{Action, Step};
 use crate::{ABSENT, ParseError, Parsed};
 
-/// Steps in a doubling of latency: 9 % each.
+/// Number of steps for each doubling of latency; a step is 9 %.
 const PER_OCTAVE: u32 = 8;
-/// End of the first step, nanoseconds: what is shorter is counted in it.
+/// End of the first step, nanoseconds; shorter latencies are counted in it, too.
 const FIRST_NS: f64 = 1000.0;
-/// Ends of steps: the last one is 16.8 s, and what is longer is counted beyond it.
+/// Number of step ends; the last one is at 16.8 s, and longer latencies are counted in a step beyond it.
 const BOUNDS: usize = 24 * PER_OCTAVE as usize + 1;
-/// Interval between readings that no mark asks for, milliseconds: a reading has some hundred numbers.
+/// Interval between readings without a mark, milliseconds; it is long because a reading has some hundred numbers.
 const EVERY_MS: u64 = 60_000;
-/// The reason why nothing is known between two readings that are of two measurements.
-const ANEW: &str = "the measurement of it began anew in between, as after a restart";
-/// The directions that counts are told of.
+/// The reason why nothing is known between two readings that belong to different measurements.
+const ANEW: &str = "its measurement began anew in between, as after a restart";
+/// The directions for which I/Os are counted.
 const DIRECTIONS: [&str; 3] = ["read", "write", "both"];
 
 /// The reason why the latency of a device is not known.
@@ -34,7 +34,7 @@ pub enum Unmeasured {
     Refused,
     /// It is no block device.
     NoDevice,
-    /// The ends of its I/Os are told of under another device.
+    /// The kernel reports the ends of its I/Os under another device.
     NoEnds,
 }
 
@@ -53,14 +53,16 @@ impl Unmeasured {
         }
     }
 
-    /// Returns it as a sentence goes on.
+    /// Returns it as the end of a sentence.
     fn why(self) -> &'static str {
         match self {
-            Self::NoTracefs => "tracefs is not mounted, or not for us",
+            Self::NoTracefs => "tracefs is not mounted, or access to it is denied",
             Self::NoEvents => "this kernel has no events of the block layer",
             Self::Refused => "the kernel refused to record its I/Os",
             Self::NoDevice => "it was no block device when the measurement began",
-            Self::NoEnds => "the kernel tells of its I/Os, and not under its name when they end",
+            Self::NoEnds => {
+                "the kernel reports when its I/Os begin, but not under its name when they end"
+            }
         }
     }
 }
@@ -71,26 +73,26 @@ pub fn bound_ns(step: usize) -> Option<u64> {
     (step < BOUNDS).then(|| (FIRST_NS * octaves.exp2()).round() as u64)
 }
 
-/// Returns the step that a latency is counted in: that which ends above it, or one beyond all.
+/// Returns the step that a latency is counted in: the first that ends above it, or the one beyond all.
 pub fn step_of(latency_ns: u64) -> usize {
     let octaves = (latency_ns as f64 / FIRST_NS).max(1.0).log2();
-    // Ends are rounded to whole nanoseconds: the next one may be the right one.
+    // Ends are rounded to whole nanoseconds, so that a neighbouring step may be the right one.
     let near = ((octaves * f64::from(PER_OCTAVE)) as usize).min(BOUNDS);
     let mut steps = near.saturating_sub(1)..BOUNDS;
     steps.find(|&step| bound_ns(step).is_some_and(|end| latency_ns < end)).unwrap_or(BOUNDS)
 }
 
-/// The latency that stands for all of a step, nanoseconds: its middle by ratio.
+/// Returns the latency that stands for all of a step, nanoseconds: the geometric middle of the step.
 fn middle_ns(step: usize) -> u64 {
     (FIRST_NS * ((step as f64 - 0.5) / f64::from(PER_OCTAVE)).exp2()).round() as u64
 }
 
-/// Returns what measures the latency of these devices in the run of this tag: a step whose undo ends all of it, and the probe.
+/// Returns the step and the probe that measure the latency of these devices in the run with this tag; the undo of the step ends the measurement.
 pub fn measure_latency(devices: Vec<PlacedDevice>, run_tag: &str) -> (Step, Probe) {
     let instance = format!("fathom_{run_tag}_latency");
     let end = Action::Untrace { instance: instance.clone() };
     let step = Step {
-        about: "make room to measure latency by layer".into(),
+        about: "prepare to measure latency by layer".into(),
         action: end.clone(),
         undo: vec![end],
         deadline_s: 10,
@@ -105,7 +107,7 @@ pub fn measure_latency(devices: Vec<PlacedDevice>, run_tag: &str) -> (Step, Prob
     (step, probe)
 }
 
-/// Numbers by `NAME.KEY` and `NAME.DIRECTION.STEP`; what a source or a reason is has the number 1.
+/// Reads numbers by `NAME.KEY` and `NAME.DIRECTION.STEP`; the source of a device's counts, or the reason for their absence, gets the number 1.
 pub(crate) fn parse_latency(text: &str) -> Result<Parsed, ParseError> {
     let mut parsed = Parsed::default();
     if let Some(why) = text.trim().strip_prefix("absent: ") {
@@ -146,7 +148,7 @@ pub(crate) fn parse_latency(text: &str) -> Result<Parsed, ParseError> {
     Ok(parsed)
 }
 
-/// Returns what was measured of each device between two readings.
+/// Returns the latency of each device between two readings.
 pub fn device_latencies(
     before: &Fields,
     after: &Fields,
@@ -173,7 +175,7 @@ fn device_latency(before: &Fields, after: &Fields, device: &PlacedDevice) -> Dev
         latency.absent = Some(ANEW.to_owned());
     }
     if latency.absent.is_some() || latency.by.is_none() {
-        latency.absent.get_or_insert_with(|| "nothing was read of it".to_owned());
+        latency.absent.get_or_insert_with(|| "there is no reading of it".to_owned());
         latency.by = None;
         return latency;
     }
@@ -274,7 +276,7 @@ mod tests {
         let found = device_latencies(&before, &after, &devices);
         assert_eq!((found[0].lost, found[0].reads), (7, 0));
         assert!(found[1].absent.as_ref().unwrap().contains("when they end"));
-        assert_eq!(found[2].absent.as_deref(), Some("nothing was read of it"));
+        assert_eq!(found[2].absent.as_deref(), Some("there is no reading of it"));
         // A name that begins as another one is another one.
         assert!(found.iter().all(|own| own.histograms.is_empty()));
         let anew =

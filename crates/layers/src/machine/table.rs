@@ -1,4 +1,4 @@
-//! Table lines of device-mapper devices and attributes of queues, kept as they stand.
+//! Table lines of device-mapper devices and attributes of queues, kept as they are.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub(crate) fn parse_value(text: &str) -> Result<Parsed, ParseError> {
     whole(text, "value").ok_or_else(|| ParseError::form(QUEUE, "the attribute is empty", text))
 }
 
-/// The value of a setting as text `value`; empty where nothing holds.
+/// Reads the value of a setting as text `value`; empty where none is set.
 pub(crate) fn parse_setting(text: &str) -> Result<Parsed, ParseError> {
     let texts = BTreeMap::from([("value".to_owned(), text.trim().to_owned())]);
     Ok(Parsed { texts, ..Parsed::default() })

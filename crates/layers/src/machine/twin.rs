@@ -1,4 +1,4 @@
-//! The machine's stand-in: its devices and processors are there, and nobody models what they do.
+//! The machine's stand-in: its devices and processors exist, but their work is not modelled.
 
 use std::fmt::Write;
 
@@ -7,8 +7,8 @@ use results::model::AskedContent;
 use crate::probe::Source;
 use crate::{Twin, TwinAnswer, Writes};
 
-/// Answers what [`super::probes`] reads, for any names of devices, without any figure: what a device did follows from the layers
-/// above it, and what a processor did from everything.
+/// Answers what [`super::probes`] reads, for devices of any name, but without figures: the work of a device depends on the layers
+/// above it, and the work of a processor on everything.
 #[derive(Debug, Default)]
 pub struct MachineTwin;
 
@@ -22,7 +22,7 @@ impl Twin for MachineTwin {
             Source::Diskstats { devices } => {
                 let mut text = String::new();
                 for device in devices {
-                    // A string takes whatever is written to it.
+                    // Writing to a string cannot fail.
                     let _ = writeln!(text, "{} -", device.name);
                 }
                 Some(text)

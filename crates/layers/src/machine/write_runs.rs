@@ -17,7 +17,7 @@ pub(super) fn probe_id(device: &str) -> String {
     format!("{WRITE_RUNS}.{device}")
 }
 
-/// Returns what records the writes to a device of a run with this tag, and the probe that reads them.
+/// Returns the step that records the writes to a device, in the run with this tag, and the probe that reads them.
 pub fn record_writes(device: &NamedDevice, run_tag: &str) -> (Step, Probe) {
     let instance = format!("fathom_{run_tag}_writes_{}", device.name);
     let step = Step {

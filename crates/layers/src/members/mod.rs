@@ -1,4 +1,4 @@
-//! Several devices of one size that lvm joins to one volume: what layers on equal members share.
+//! Several devices of one size that lvm joins into one volume: shared code of the layers on equal members.
 
 mod health;
 mod rules;

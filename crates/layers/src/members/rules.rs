@@ -8,9 +8,9 @@ use crate::rule::{
     Check, LayerRule, MeasuredStage, Observation, RuleFacts, Span, Threshold, ThresholdTest, figure,
 };
 
-/// Fewest I/Os of a member from which its mean latency says something.
+/// Fewest I/Os of a member for which its mean latency is meaningful.
 const FEWEST: f64 = 50.0;
-/// Difference of two latencies from which on it matters, milliseconds; the kernel counts whole ones.
+/// Smallest difference of two mean latencies that matters, milliseconds; the kernel counts whole ones.
 const LEAST_MS: f64 = 0.2;
 
 pub(crate) const SLOW: LayerRule = LayerRule {
@@ -18,7 +18,7 @@ pub(crate) const SLOW: LayerRule = LayerRule {
     text: "One member took far longer for an I/O than the others, and the whole set waits for it.",
     reads: "time of the reads, and of the writes, that each member completed while a measured load ran, the slowest against the median of the others",
     threshold: Threshold::above(3.0, Unit::Ratio),
-    remedy: "Look at that device (errors, temperature, another use of it); take it out of the set, or measure it alone.",
+    remedy: "Look at that device (errors, temperature, other users); take it out of the set, or measure it alone.",
     source: "VMware 2016, testing of deduplication: one disk at 3 to 6 ms, the others at 0.1 to 0.15 ms",
     check: Check::Stage(slow),
 };
@@ -28,7 +28,7 @@ pub(crate) const CROWDED: LayerRule = LayerRule {
     text: "One member got far more of the I/Os than the others: the set is no faster than that one device.",
     reads: "I/Os that each member completed while a measured load ran, the most against the median of the others",
     threshold: Threshold::above(3.0, Unit::Ratio),
-    remedy: "Spread the load over more of the volume, or take a smaller chunk_size; where a layer above keeps duplicates once, the member that holds them has the work: measure with other content.",
+    remedy: "Spread the load over more of the volume, or take a smaller chunk_size; where a layer above stores duplicates only once, the member that holds them does the work: measure with other content.",
     source: "VMware 2016, testing of deduplication: reads of zeros that deduplicate to one block go to one device",
     check: Check::Stage(crowded),
 };
@@ -59,7 +59,7 @@ impl Member<'_> {
     }
 }
 
-/// The members of the layer; none where one of them cannot be told.
+/// Returns the members of the layer; `None` where there are fewer than two, or the counters of one are not known.
 fn members<'a>(facts: &RuleFacts<'a>, stage: &MeasuredStage<'a>) -> Option<Vec<Member<'a>>> {
     let span: Span = stage.load_span(DISKSTATS)?;
     let layer = facts.layer_facts()?;
@@ -78,7 +78,7 @@ fn members<'a>(facts: &RuleFacts<'a>, stage: &MeasuredStage<'a>) -> Option<Vec<M
     (members.len() > 1).then_some(members)
 }
 
-/// The member with the largest of these values, its value, and the median of the others.
+/// Returns the member with the largest of these values, its value, and the median of the others.
 fn apart<'a>(mut values: Vec<(&'a Member<'a>, f64)>) -> Option<(&'a Member<'a>, f64, f64)> {
     values.sort_by(|one, other| one.1.total_cmp(&other.1));
     let (member, most) = values.pop()?;
@@ -112,11 +112,11 @@ fn slow(facts: &RuleFacts, stage: &MeasuredStage, threshold: ThresholdTest) -> O
         figures: vec![
             threshold.figure(format!("{word}s of {}, of the others'", member.name), ratio),
             figure(format!("mean {word} of {}", member.name), nanos(slowest), Unit::Nanos),
-            figure("mean of the others, their median", nanos(others), Unit::Nanos),
+            figure("median of the others' means", nanos(others), Unit::Nanos),
             figure(format!("{} busy", member.name), member.busy_percent, Unit::Percent),
         ],
         explains_percent: Some(member.busy_percent),
-        no_setting: Some("it is that device"),
+        no_setting: Some("the device itself is slow"),
         ..Observation::default()
     })
 }

@@ -64,10 +64,10 @@ impl<'a> MemberSet<'a> {
         self.inputs.iter().map(|input| self.at.block(input).0).collect()
     }
 
-    /// Bytes of the volume, of which each member holds a share of one in `shares`, beside `beside` bytes of its own.
+    /// Returns the bytes of the volume; each member holds one of `shares` equal parts of it, and `beside` bytes of its own.
     ///
     /// # Errors
-    /// When the members are of different sizes and none is written, or do not hold what is.
+    /// When the members differ in size and no size is given, or cannot hold the size that is given.
     pub(crate) fn volume_bytes(
         &self,
         layer: &str,

@@ -27,7 +27,7 @@ pub(super) static METRICS: &[Metric] = &[
         better: Better::Lower,
         basis: Basis::Counter,
         test: Test::Paired,
-        help: "Bytes that were brought in sync meanwhile, beside the load: not known where copying began anew.",
+        help: "Bytes that were brought in sync meanwhile, beside the load; not known where the copying started over.",
     },
     Metric {
         id: "mismatches",
@@ -36,7 +36,7 @@ pub(super) static METRICS: &[Metric] = &[
         better: Better::Lower,
         basis: Basis::Level,
         test: Test::Paired,
-        help: "Sectors of members that the last check found to differ; 0 where none was made.",
+        help: "Sectors of members that the last check found to differ; 0 where there was no check.",
     },
 ];
 
@@ -59,7 +59,7 @@ pub(super) fn figures(facts: &FigureFacts) -> LayerFigures {
 pub(super) const COUNTERS: &[&[Metric]] = &[counters! { "status":
     "members", Count, Level, "Devices that the volume lies on.";
     "failed_members", Count, Level, "Members with a failed I/O, or that the kernel no longer uses.";
-    "synced_sectors", Count, Level, "Sectors of 512 bytes that are in sync, of what is copied.";
+    "synced_sectors", Count, Level, "Sectors of 512 bytes that are in sync.";
     "sectors", Count, Level, "Sectors of 512 bytes that are to be in sync.";
     "mismatches", Count, Level, "Sectors that the last check found to differ.";
 }];
@@ -68,7 +68,7 @@ pub(super) const COUNTERS: &[&[Metric]] = &[counters! { "status":
 pub(super) const CHARTS: &[Chart] = &[Chart {
     id: "synced",
     title: "Sectors in sync",
-    help: "Grows while members are made alike, which takes I/O from the load; level when they are.",
+    help: "Grows while members are brought in sync, which takes I/O from the load; level when they are in sync.",
     series: &[
         Series { probe: "status", field: "synced_sectors", label: "in sync" },
         Series { probe: "status", field: "sectors", label: "all" },

@@ -1,4 +1,4 @@
-//! A mirror as a layer: what it answers with.
+//! A mirror as a layer: its implementation of [`Layer`].
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::read_back::read_back;
 use crate::settings::{SettingError, on_off, size_text};
 use crate::step::{Action, Condition, Step};
 
-/// The rate below which no copying of a whole member is waited for, bytes per second.
+/// The slowest rate of copying that the wait for a whole member allows for, bytes per second.
 const SLOWEST: u64 = 5 << 20;
 /// Kernel memory for the map of regions and for I/O that is copied, roughly, bytes.
 const MEMORY: u64 = 16 << 20;
@@ -51,7 +51,7 @@ impl Layer for Setup {
         let devices = members.inputs.iter().zip(members.devices());
         let mostly = devices.filter(|(input, _)| self.write_mostly.iter().any(|own| own == *input));
         up.extend(mostly.map(|(input, device)| {
-            let about = format!("read {input} only where no other can be");
+            let about = format!("read {input} only where no other member can be read");
             group.change(&about, &["--writemostly", device], VOLUME)
         }));
         let (node, device) = (group.node(VOLUME), group.path(VOLUME));

@@ -1,4 +1,4 @@
-//! `raid1`: a volume that each of several devices holds whole: dm-raid, made by lvm2.
+//! `raid1`: a volume of which each of several devices holds a complete copy: dm-raid, made by lvm2.
 
 mod catalogue;
 mod layer;
@@ -46,7 +46,7 @@ pub(crate) const KIND: Kind = Kind {
     rules: rules::RULES,
     ..Kind::new(
         NAME,
-        "A volume that each of two to eight devices holds whole: dm-raid (RAID 1), made by lvm2.",
+        "A volume of which each of two to eight devices holds a complete copy: dm-raid (RAID 1), made by lvm2.",
         include_str!("manual.md"),
         |table| Ok(Box::new(Setup::read(table)?)),
     )

@@ -12,10 +12,10 @@ pub(super) const RULES: &[LayerRule] = &[SLOW, FAILED_MEMBER, OUT_OF_SYNC];
 
 const OUT_OF_SYNC: LayerRule = LayerRule {
     id: "mirror_out_of_sync",
-    text: "Members were made alike while a load was measured: what was copied took I/O from it.",
-    reads: "synced_sectors of sectors, in each sample of a measured stage",
+    text: "Members were brought in sync while a load was measured: the copying took I/O from it.",
+    reads: "share of synced_sectors in sectors, in each sample of a measured stage",
     threshold: Threshold::below(100.0, Unit::Percent),
-    remedy: "Put a stage of the state in_sync before the measured one, after whatever took a member away.",
+    remedy: "Put a stage of the state in_sync before the measured one, after whatever put the members out of sync.",
     source: "lvmraid(7), data integrity and synchronisation",
     check: Check::Stage(out_of_sync),
 };
@@ -34,7 +34,7 @@ fn out_of_sync(
     let least = threshold.passed(samples.filter_map(share).reduce(f64::min)?)?;
     Some(Observation {
         message: Some(format!(
-            "Members of '{}' were made alike while stage {} was measured: what was copied took I/O from it.",
+            "Members of '{}' were brought in sync while stage {} was measured: the copying took I/O from it.",
             facts.layer, stage.stage.name
         )),
         figures: vec![threshold.figure("least that was in sync", least)],

@@ -10,7 +10,7 @@ use crate::lvm::{self, EXTENT};
 use crate::members::{MemberSet, SIZE, power_of_two};
 use crate::settings::{SettingError, Settings, size_text};
 
-/// Bytes of a region, as lvm takes them by itself.
+/// lvm's default size of a region, bytes.
 pub(super) const REGION: u64 = 2 << 20;
 /// The most regions that the kernel has bits for.
 const MOST_REGIONS: u64 = 1 << 21;
@@ -18,10 +18,10 @@ const MOST_REGIONS: u64 = 1 << 21;
 pub(super) const KEYS: &[Key] = keys! {
     SIZE;
     "region_size", Size(REGION, ["a power of two from 4k to 1G", "\"512k\""]),
-        "Bytes for which one bit notes that members may differ: what is copied again after a crash.";
-    "write_mostly", Told(["none", "inputs, parted by commas, not all of them", "\"member2\""]),
-        "Members that are read only where no other one can be.";
-    "sync", Switch(true), "Whether the members are made alike first. Off: what was never written may differ from one read to the next.";
+        "Bytes for which one bit records that members may differ; after a crash such regions are copied again.";
+    "write_mostly", Told(["none", "inputs, separated by commas, not all of them", "\"member2\""]),
+        "Members that are read only where no other member can be read.";
+    "sync", Switch(true), "Whether the members are brought in sync first. Off: what was never written may differ from one read to the next.";
 };
 
 /// The settings of a mirror.
@@ -50,11 +50,11 @@ impl Setup {
 
     /// Bytes of the volume.
     pub(super) fn bytes(&self, members: &MemberSet) -> Result<u64, SettingError> {
-        // Beside its copy each member has an extent of metadata.
+        // Besides its copy each member holds an extent of metadata.
         members.volume_bytes(NAME, self.size, 1, EXTENT)
     }
 
-    /// Refuses what the members cannot be.
+    /// Refuses settings that the members cannot have.
     pub(super) fn validate(&self, at: &Place) -> Result<(), SettingError> {
         let members = MemberSet::of(at);
         let bytes = self.bytes(&members)?;
@@ -76,9 +76,9 @@ impl Setup {
             return Ok(());
         }
         let message = strange.map_or_else(
-            || "write_mostly names every member: none is left to be read".to_owned(),
+            || "write_mostly names every member: none is left to read from".to_owned(),
             |word| {
-                format!("write_mostly of layer 'raid1' names '{word}', which it does not stand on")
+                format!("write_mostly of layer 'raid1' names '{word}', which is none of its inputs")
             },
         );
         let help = format!("write some of: {}", members.inputs.join(", "));

@@ -1,4 +1,4 @@
-//! Facts of nothing, for tests of rules: each says only what it is about.
+//! Empty facts for tests of rules: each test sets only the facts that it is about.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use results::model::StageRecord;
 
 use super::{PlannedFacts, RuleFacts};
 
-/// A cell of which nothing is known.
+/// A cell about which nothing is known.
 pub(crate) const CELL: RuleFacts<'static> = RuleFacts {
     layer: "",
     cell: 0,
@@ -22,7 +22,7 @@ pub(crate) const CELL: RuleFacts<'static> = RuleFacts {
     facts: &BTreeMap::new(),
 };
 
-/// A plan of nothing.
+/// An empty plan.
 pub(crate) const PLAN: PlannedFacts<'static> = PlannedFacts {
     layer: "",
     kind: "",

@@ -1,4 +1,4 @@
-//! A striped volume as a layer: its settings, and what it answers with.
+//! A striped volume as a layer: its settings, and its implementation of [`Layer`].
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use crate::step::Step;
 pub(super) const KEYS: &[Key] = keys! {
     SIZE;
     "chunk_size", Size(64 << 10, ["a power of two from 4k to 4M", "\"256k\""]),
-        "Bytes that lie on one member before the next one's turn; an I/O that crosses it is split.";
+        "Bytes that lie on one member before the next one's turn; an I/O that crosses this boundary is split.";
 };
 
 /// The settings of a striped volume.

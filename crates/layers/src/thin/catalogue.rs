@@ -24,21 +24,21 @@ pub(super) static METRICS: &[Metric] = &[
         "pool space used",
         Unit::Bytes,
         Better::Lower,
-        "Chunks of the pool that hold data of the volume or of a snapshot, in bytes; what they share counts once.",
+        "Chunks of the pool that hold data of the volume or of a snapshot, in bytes; shared chunks count once.",
     ),
     level(
         "pool_used_percent",
         "pool used",
         Unit::Percent,
         Better::Lower,
-        "Chunks of the pool that hold data, of all that it has. When none is left, writes wait or fail.",
+        "Share of the pool's chunks that hold data. When no chunk is left, writes wait or fail.",
     ),
     level(
         "pool_metadata_percent",
         "pool metadata used",
         Unit::Percent,
         Better::Lower,
-        "Blocks of the pool's metadata in use. When none is left the pool becomes read-only.",
+        "Share of the pool's metadata blocks in use. When none is left the pool becomes read-only.",
     ),
     level(
         "mapped_bytes",
@@ -52,7 +52,7 @@ pub(super) static METRICS: &[Metric] = &[
         "share mapped",
         Unit::Percent,
         Better::Neither,
-        "Space of the volume that has chunks of the pool, of its size.",
+        "Share of the volume's size that has chunks of the pool.",
     ),
     Metric {
         id: "chunks_taken",
@@ -61,7 +61,7 @@ pub(super) static METRICS: &[Metric] = &[
         better: Better::Neither,
         basis: Basis::Counter,
         test: Test::Paired,
-        help: "Growth of the chunks in use: those that first writes took, and those that writes after a snapshot copied; less what discards freed.",
+        help: "Growth of the chunks in use: chunks that first writes took, plus chunks that writes after a snapshot copied, minus chunks that discards freed.",
     },
     level(
         "transactions",
@@ -82,7 +82,7 @@ pub(super) const COUNTERS: &[&[Metric]] = &[
         "chunks", Count, Level, "Chunks that there are.";
         "out_of_space", Count, Level, "1 where no chunk is left.";
         "read_only", Count, Level, "1 where the pool is read-only.";
-        "passes_discards", Count, Level, "1 where discards go on to the device.";
+        "passes_discards", Count, Level, "1 where discards are passed to the device.";
     },
     counters! { "volume":
         "sectors", Count, Level, "Size of the volume, sectors of 512 bytes.";
@@ -93,7 +93,7 @@ pub(super) const COUNTERS: &[&[Metric]] = &[
     },
 ];
 
-/// The fill of the pool, as `lvs` tells it.
+/// The fill of the pool, as `lvs` shows it.
 pub(super) const OVERVIEW: Overview = Overview {
     probe: "pool",
     columns: &[

@@ -1,4 +1,4 @@
-//! A thin volume as a layer: what it answers with.
+//! A thin volume as a layer: its implementation of [`Layer`].
 
 use std::collections::BTreeMap;
 
@@ -37,9 +37,9 @@ impl Layer for Setup {
         let group = Group::of(at, &[DATA]);
         let mut up = group.up();
         up.push(self.pool(at, &group));
-        // lvcreate takes it of no thin pool.
+        // lvcreate does not take this option for a thin pool.
         up.extend((self.when_full == "error").then(|| {
-            let about = "let writes fail that find no chunk";
+            let about = "let writes that find no chunk fail";
             group.change(about, &["--errorwhenfull", "y"], POOL_VOLUME)
         }));
         let size = format!("{}b", self.volume_bytes(at));
@@ -103,7 +103,7 @@ impl Layer for Setup {
                 return Err(SettingError::new(
                     "name",
                     format!("a snapshot cannot be called {other}"),
-                    "write name = \"after_fill\": letters, digits and _, and neither the volume's nor the pool's",
+                    "write a name such as \"after_fill\": letters, digits and _, but not the name of the volume or the pool",
                 ));
             }
         };
@@ -111,7 +111,7 @@ impl Layer for Setup {
         let named = name.map(|name| ["--name", name]);
         let kind = ["--snapshot", "--type", "thin"];
         let arguments = [&kind[..], named.as_slice().as_flattened(), &[&full]].concat();
-        // The pool goes with all that is in it.
+        // The undo of the pool removes all that is in it.
         let step = group.make("take a snapshot of the volume", &arguments, VOLUME, &[]);
         Ok(ActionPlan { steps: vec![Step { undo: Vec::new(), ..step }], bytes: None })
     }
@@ -125,7 +125,7 @@ impl Layer for Setup {
         let criteria = match state {
             "fresh" => vec![criterion("mapped_bytes", Requirement::BeAtMost(0.0))],
             "allocated" => vec![criterion("mapped_percent", Requirement::BeAtLeast(100.0))],
-            // One for the volume, one for the snapshot.
+            // One transaction for the volume, one for the snapshot.
             _ => vec![criterion("transactions", Requirement::BeAtLeast(2.0))],
         };
         Proof { criteria, round: None }
@@ -179,7 +179,7 @@ impl Setup {
         ]
     }
 
-    /// Returns why the pool has no room for every chunk of the volume.
+    /// Returns the reason why the pool has no room for every chunk of the volume, if it has none.
     fn too_large(&self, at: &Place) -> Option<SettingError> {
         let (volume, pool) = (self.volume_bytes(at), self.room(at));
         (volume > pool).then(|| {

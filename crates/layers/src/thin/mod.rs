@@ -52,7 +52,7 @@ pub(crate) const KIND: Kind = Kind {
     standing_rules: standing::RULES,
     ..Kind::new(
         NAME,
-        "A thin volume: takes space of its pool when it is first written, and shares it with snapshots; made by lvm2.",
+        "A thin volume, which takes space from its pool on first writes and shares it with snapshots; made by lvm2.",
         include_str!("manual.md"),
         |table| Ok(Box::new(setup::Setup::read(table)?)),
     )

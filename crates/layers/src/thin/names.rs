@@ -4,7 +4,7 @@
 pub(super) const NAME: &str = "thin";
 /// The input that the pool stands on.
 pub(super) const DATA: &str = "data";
-/// The figure of bytes that chunks in use have.
+/// The figure of the bytes of the chunks in use.
 pub(super) const POOL_USED: &str = "pool_used_bytes";
 /// Parser of a pool's status line: chunks and blocks of metadata in use.
 pub(super) const POOL: &str = "thin.pool";
@@ -16,5 +16,5 @@ pub(super) const VOLUME_STATUS: &str = "thin.volume";
 pub(super) const VOLUME: &str = "volume";
 /// Name of the pool.
 pub(super) const POOL_VOLUME: &str = "pool";
-/// The part of the pool's node that lvm adds to its name.
+/// Name of the pool's node behind that of its group: lvm adds `-tpool` to the pool's name.
 pub(super) const POOL_NODE: &str = "pool-tpool";

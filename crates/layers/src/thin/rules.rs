@@ -16,23 +16,23 @@ pub(super) const RULES: &[LayerRule] =
 
 const FIRST_WRITES: LayerRule = LayerRule {
     id: "thin_first_writes",
-    text: "Nothing writes the volume before a measured write: the load takes chunks, and zeroes them, until it overwrites.",
-    reads: "stages before the first measured one that writes, a command on a file system over it too",
+    text: "Nothing writes the volume before a measured write: the load allocates and zeroes chunks until it comes to blocks that it overwrites.",
+    reads: "stages before the first measured one that writes; commands on a file system above it count, too",
     threshold: None,
-    remedy: "Write do = \"allocate\" before it to measure overwrites; a state of its own (fresh, shared) where first writes are the question.",
-    source: "dm-thin's own performance tests (dmtest-python), which measure both apart",
+    remedy: "Put do = \"allocate\" before it to measure overwrites, or a stage of a state (fresh, shared) where first writes are the question.",
+    source: "dm-thin's own performance tests (dmtest-python), which measure both separately",
     check: Check::Plan(first_writes),
 };
 
 fn first_writes(facts: &PlannedFacts, _: ThresholdTest) -> Option<Observation> {
-    // Over a file system a command takes chunks as a load does.
+    // A command on a file system above takes chunks as a load does.
     let first = facts.stages.iter().position(|stage| stage.measured && stage.brings_data())?;
     let prepared = facts.stages[..first]
         .iter()
         .any(|stage| stage.brings_data() || stage.data == StageData::Allocation);
     (!prepared).then(|| Observation {
         message: Some(format!(
-            "Nothing writes the volume before stage {}: it takes chunks, and zeroes them, until it overwrites.",
+            "Nothing writes the volume before stage {}: it allocates and zeroes chunks until it comes to blocks that it overwrites.",
             facts.stages[first].name
         )),
         ..Observation::default()
@@ -42,7 +42,7 @@ fn first_writes(facts: &PlannedFacts, _: ThresholdTest) -> Option<Observation> {
 const MORE_THAN_POOL: LayerRule = LayerRule {
     id: "more_than_pool",
     text: "A load writes a range that is larger than the pool: when the pool is full its writes wait, or fail.",
-    reads: "range of loads that write, of what the pool holds",
+    reads: "range of loads that write, as a share of what the pool holds",
     threshold: Threshold::above(100.0, Unit::Percent),
     remedy: "Write a smaller range, or a larger pool_size.",
     source: "the kernel's admin-guide/device-mapper/thin-provisioning",
@@ -70,7 +70,7 @@ fn more_than_pool(facts: &PlannedFacts, threshold: ThresholdTest) -> Option<Obse
     })
 }
 
-/// What the pool holds, by its computed figure; by its setting in plans from before there was one.
+/// Returns what the pool holds, by its computed figure, or by its setting in older plans without that figure.
 fn pool_bytes(facts: &PlannedFacts) -> Option<f64> {
     let layer = facts.stack.iter().find(|layer| layer.name == facts.layer);
     let computed = layer.and_then(|layer| layer.computed.iter().find(|c| c.metric == POOL_USED));
@@ -81,7 +81,7 @@ fn pool_bytes(facts: &PlannedFacts) -> Option<f64> {
 const POOL_NEARLY_FULL: LayerRule = LayerRule {
     id: "pool_nearly_full",
     text: "The pool was nearly full.",
-    reads: "used_chunks of chunks, at the end of measured stages",
+    reads: "share of used_chunks in chunks, at the end of measured stages",
     threshold: Threshold::above(90.0, Unit::Percent),
     remedy: "Give it a larger pool_size, or free chunks by discards; when none is left, writes wait up to a minute and then fail.",
     source: "lvmthin(7)",
@@ -93,9 +93,9 @@ const POOL_NEARLY_FULL: LayerRule = LayerRule {
 const METADATA_NEARLY_FULL: LayerRule = LayerRule {
     id: "metadata_nearly_full",
     text: "The metadata of the pool was nearly full.",
-    reads: "used_metadata_blocks of metadata_blocks, at the end of measured stages",
+    reads: "share of used_metadata_blocks in metadata_blocks, at the end of measured stages",
     threshold: Threshold::above(75.0, Unit::Percent),
-    remedy: "Give it more metadata_size, or a larger chunk_size; a pool without free metadata becomes read-only.",
+    remedy: "Give it a larger metadata_size or chunk_size; a pool without free metadata becomes read-only.",
     source: "lvmthin(7)",
     check: Check::Stage(|facts, stage, threshold| {
         let fields = ("used_metadata_blocks", "metadata_blocks");

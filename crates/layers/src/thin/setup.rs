@@ -26,16 +26,16 @@ const WHEN_FULL: [&str; 2] = ["queue", "error"];
 
 pub(super) const KEYS: &[Key] = keys! {
     "size", Told(["what the chunks of the pool hold", "a size; lvm rounds it up to 4 MiB", "\"2G\""]),
-        "Size of the volume; more than the pool has is over-provisioned.";
+        "Size of the volume; a volume larger than the pool is over-provisioned.";
     "pool_size", Told(["what the device has beside the metadata", "a size; lvm rounds it up to 4 MiB", "\"1G\""]),
         "Size of the pool's data.";
     "metadata_size", Told(["64 bytes for each chunk, at least 4M", "a size from 4M to 15G", "\"8M\""]), "Size of the pool's metadata.";
     "chunk_size", Size(CHUNK_UNIT, ["a multiple of 64k from 64k to 1G", "\"128k\""]),
         "Unit in which space is taken, zeroed, shared with snapshots and copied.";
     "zero", Switch(true),
-        "Whether a chunk is zeroed when a write that is smaller takes it; off, what is not written of it reads as what the device held before.";
+        "Whether a chunk is zeroed when a write that is smaller takes it; off, the unwritten rest of it reads as what the device held before.";
     "discards", OneOf(&DISCARDS),
-        "passdown: a discard frees chunks, and goes on to the device. nopassdown: it frees chunks. ignore: it does nothing.";
+        "passdown: a discard frees chunks and is passed to the device. nopassdown: it only frees chunks. ignore: it does nothing.";
     "when_full", OneOf(&WHEN_FULL), "queue: writes wait up to a minute for more space. error: they fail at once.";
 };
 
@@ -50,7 +50,7 @@ pub(super) const ACTIONS: &[ActionKind] = &[
     },
     ActionKind {
         name: "snapshot",
-        about: "Takes a snapshot of the volume: every chunk that it has is shared, and the first write to it copies it.",
+        about: "Takes a snapshot of the volume: all its chunks are shared then, and the first write to a shared chunk copies it.",
         keys: &[Key {
             name: "name",
             values: Told([
@@ -74,7 +74,7 @@ pub(super) const STATES: &[State] = &[
     },
     State {
         name: "allocated",
-        about: "Every chunk of the volume is there and its own: a write overwrites.",
+        about: "Every chunk of the volume is allocated and not shared: writes overwrite.",
         by: StateMethod::Allocate,
     },
     State {
@@ -154,8 +154,8 @@ impl Setup {
         self.size.map_or_else(|| self.room(at), lvm::round_up)
     }
 
-    /// Size of the largest volume that has a chunk for all of it: whole extents of what the chunks hold, which is less than the pool where
-    /// chunks do not divide that.
+    /// Returns the size of the largest volume that the pool's chunks can hold completely, in whole extents; it is less than the pool where the size
+    /// of a chunk does not divide the pool.
     pub(super) fn room(&self, at: &Place) -> u64 {
         self.chunks(at) * self.chunk_size / lvm::EXTENT * lvm::EXTENT
     }
@@ -188,7 +188,7 @@ impl Setup {
         Err(SettingError::new(
             "pool_size",
             format!(
-                "pool_size {} of layer 'thin' does not fit: beside the metadata of {} lvm can use {}",
+                "pool_size {} of layer 'thin' does not fit: besides the metadata of {} lvm can use {}",
                 Bytes(pool),
                 Bytes(metadata),
                 Bytes(room)

@@ -1,4 +1,4 @@
-//! Pools and thin volumes that stand on a machine: what is read of them, and the rules that need no run.
+//! Thin pools and volumes of a machine: what is read of them, and the rules that need no run.
 
 use results::model::Severity;
 use units::Unit;
@@ -35,7 +35,7 @@ pub(super) const RULES: &[StandingRule] = &[DATA_LOW, METADATA_LOW, STOPPED, PRO
 const DATA_LOW: StandingRule = StandingRule {
     id: "thin_data_low",
     text: "The thin pool is nearly full: when it is, writes to all its volumes wait or fail.",
-    reads: "used chunks of all, in the status line of the pool",
+    reads: "share of chunks in use, in the status line of the pool",
     threshold: Threshold::above(80.0, Unit::Percent),
     remedy: "Grow it (lvextend -L +10G VG/POOL), give space back (fstrim), or let dmeventd grow it (activation/thin_pool_autoextend_threshold in lvm.conf).",
     source: "lvmthin(7); lvm2 warns from 80 % on",
@@ -45,7 +45,7 @@ const DATA_LOW: StandingRule = StandingRule {
 const METADATA_LOW: StandingRule = StandingRule {
     id: "thin_metadata_low",
     text: "The metadata of the thin pool are nearly full: a pool without room for them turns read-only and needs a repair.",
-    reads: "used blocks of metadata of all, in the status line of the pool",
+    reads: "share of metadata blocks in use, in the status line of the pool",
     threshold: Threshold::above(75.0, Unit::Percent),
     remedy: "Grow them: lvextend --poolmetadatasize +1G VG/POOL.",
     source: "lvmthin(7)",
@@ -88,8 +88,8 @@ const STOPPED: StandingRule = StandingRule {
 
 const PROMISED: StandingRule = StandingRule {
     id: "thin_promises",
-    text: "The volumes of the thin pool are together larger than the pool, and it does not grow by itself as far as this shows: when they fill, the pool is full first.",
-    reads: "sizes of the thin volumes that stand on the pool, of its data space",
+    text: "The volumes of the thin pool are together larger than the pool, and nothing here shows that the pool grows by itself: it can be full before they are.",
+    reads: "sizes of the thin volumes in the pool, as a share of its data space",
     threshold: Threshold::above(100.0, Unit::Percent),
     remedy: "Watch data_percent (lvs), set activation/thin_pool_autoextend_threshold below 100 with room in the group, and mount with fstrim.timer on.",
     source: "lvmthin(7)",
@@ -126,10 +126,10 @@ fn promised(facts: &StandingFacts, threshold: ThresholdTest) -> Option<Observati
 
 const ZEROES: StandingRule = StandingRule {
     id: "thin_zeroes_chunks",
-    text: "The chunks of the thin pool are large and zeroed: the first write to each writes all of it.",
+    text: "The chunks of the thin pool are large, and zeroed when they are allocated: the first write to a chunk writes all of it.",
     reads: "chunk_size and zero in the table line of the pool",
     threshold: Threshold::above(524_288.0, Unit::Bytes),
-    remedy: "Where volumes hold nothing secret of each other: lvchange --zero n VG/POOL. The size of a chunk is fixed when a pool is made.",
+    remedy: "If volumes need not be protected from seeing each other's old data: lvchange --zero n VG/POOL. The size of a chunk is fixed when a pool is made.",
     source: "lvmthin(7); the kernel's admin-guide/device-mapper/thin-provisioning",
     check: |facts, threshold| {
         let zeroed = facts.node.setting("zero") == Some("on");

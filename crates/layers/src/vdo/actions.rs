@@ -26,8 +26,8 @@ const RESTART: &[Key] = &keys::named([
 ]);
 const GROW: &[Key] = &keys::named(["logical_size", "physical_size"]);
 
-/// Name of the part that the index actions take away and bring back: the deduplication index. Suspending the volume opens the index again, as a
-/// reload of its table or a restart does.
+/// Name of the part that the index actions take away and bring back: the deduplication index. Suspending the volume, as a reload of its table or
+/// a restart does, opens the index again.
 pub(super) const INDEX: &str = "index";
 
 const fn index(name: &'static str, part: PartEffect, about: &'static str) -> ActionKind {
@@ -37,7 +37,7 @@ const fn index(name: &'static str, part: PartEffect, about: &'static str) -> Act
 pub(super) const ACTIONS: &[ActionKind] = &[
     ActionKind {
         name: "restart",
-        about: "Takes the volume down and brings it up again, with other threads or caches if they are given; data and index stay, counters begin anew.",
+        about: "Takes the volume down and brings it up again, with other threads or caches if they are given; data and index stay, counters are reset.",
         keys: RESTART,
         alone: true,
         loses: false,
@@ -105,14 +105,16 @@ pub(super) fn act(setup: &Setup, at: &Place, asked: &Asked) -> Result<ActionPlan
         "grow" => growth::grow(&volume, asked),
         action if !setup.dedupe => Err(SettingError::new(
             "action",
-            format!("the action '{action}' is for an index, and dedupe = false keeps it closed"),
+            format!(
+                "the action '{action}' needs an open index, but dedupe = false keeps it closed"
+            ),
             "write dedupe = true, or set it before; or leave the action out",
         )),
         action => Ok(ActionPlan { steps: index_steps(action, &volume), bytes: None }),
     }
 }
 
-/// Returns the steps that take the volume down, and those that bring it up until it is as ready as before.
+/// Returns the steps that take the volume down, and the steps that bring it up until it is as ready as before.
 pub(super) fn restart_all(volume: &Volume) -> Restart {
     let whole = volume.restart_all();
     Restart { up: until_ready(volume, whole.up).steps, renews: Some(INDEX), ..whole }

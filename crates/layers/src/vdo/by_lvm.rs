@@ -60,13 +60,13 @@ pub(super) fn change(volume: &Volume, key: &str) -> Option<Vec<Step>> {
 pub(super) fn restart(volume: &Volume, changed: bool) -> Vec<Step> {
     let (group, settings) = (group(volume), taken_up(volume.setup));
     let change = changed.then(|| {
-        let about = "change what the volume takes up when it comes up";
+        let about = "change settings that take effect when the volume comes up";
         group.change(about, &["--vdosettings", &settings], POOL)
     });
     group.stopped(VOLUME, change)
 }
 
-/// Steps that make the volume, or the pool, as large as they are set.
+/// Steps that grow the volume, or the pool, to the size that is set.
 pub(super) fn grow(volume: &Volume, logical: bool, physical: bool) -> Vec<Step> {
     let (group, setup, at) = (group(volume), volume.setup, volume.at);
     let pool = || group.extend("make the pool larger", POOL, setup.pool_bytes(at));
@@ -90,7 +90,7 @@ fn lvm_settings(s: &Setup) -> String {
     format!("{} {}", taken_up(s), in_lvm_words(&formatted))
 }
 
-/// The settings that a volume takes up whenever it comes up; the others are formatted into it.
+/// Returns the settings that take effect whenever a volume comes up; the others are fixed when it is formatted.
 fn taken_up(s: &Setup) -> String {
     in_lvm_words(&[
         ("ack_threads", u64::from(s.ack_threads)),

@@ -1,4 +1,4 @@
-//! A volume made by `vdoformat` and a table of device-mapper: all that dm-vdo takes, not only what lvm offers of it.
+//! A volume made by `vdoformat` and a table of device-mapper, with all settings that dm-vdo takes, not only those that lvm offers.
 
 use super::geometry;
 use super::names::{DATA, TABLE_DATA_NODE, TAIL, VOLUME};
@@ -12,7 +12,7 @@ use crate::step::{Action, Step};
 /// Steps that join what is below, format it, and start the volume.
 pub(super) fn make(volume: &Volume) -> Vec<Step> {
     let about = match volume.setup.tail(volume.at) {
-        0 => "map what the volume takes of its device",
+        0 => "map the part of the device that the volume uses",
         _ => "join the device and the tail",
     };
     vec![
@@ -22,7 +22,7 @@ pub(super) fn make(volume: &Volume) -> Vec<Step> {
     ]
 }
 
-/// Steps that bring the running volume to a setting of its table.
+/// Steps that change a setting in the table of the running volume.
 pub(super) fn change(volume: &Volume, key: &str) -> Option<Vec<Step>> {
     let (node, table) = (volume.node(VOLUME), table(volume));
     let setup = volume.setup;
@@ -30,7 +30,7 @@ pub(super) fn change(volume: &Volume, key: &str) -> Option<Vec<Step>> {
     match key {
         "dedupe" => Some(once(&format!("switch deduplication {}", on_off(setup.dedupe)))),
         "compression" => Some(once(&format!("switch compression {}", on_off(setup.compression)))),
-        // dm-vdo 9.1 tells the block layer the limit of the table before: it is the second reload that counts.
+        // dm-vdo 9.1 gives the block layer the limit of the previous table, so that only a second reload takes effect.
         "max_discard" => {
             let about = "change the largest discard";
             Some(once(about).into_iter().chain(once(about)).collect())
@@ -43,7 +43,7 @@ pub(super) fn change(volume: &Volume, key: &str) -> Option<Vec<Step>> {
 pub(super) fn restart(volume: &Volume) -> [Step; 2] {
     let node = volume.node(VOLUME);
     let up = dm::create("bring the volume up again", &node, &table(volume));
-    // What made it removes it, too: its undo is owed already.
+    // The undo of the step that made it is still due, and removes it.
     [dm::remove("take the volume down", &node), Step { undo: Vec::new(), ..up }]
 }
 
@@ -58,8 +58,8 @@ pub(super) fn restart_all(volume: &Volume) -> Restart {
     }
 }
 
-/// Steps that take the volume down without its last words, as a power cut does, and bring it up again: its device fails while it goes
-/// down, so that nothing it still has to say is stored.
+/// Steps that take the volume down as a power cut does, and bring it up again: its device fails while it goes down, so that nothing that
+/// it still has to write is stored.
 pub(super) fn crash(volume: &Volume) -> Vec<Step> {
     let data = volume.node(TABLE_DATA_NODE);
     let sectors = volume.setup.pool_bytes(volume.at) / SECTOR;
@@ -71,8 +71,8 @@ pub(super) fn crash(volume: &Volume) -> Vec<Step> {
     steps
 }
 
-/// Steps that make the volume, and the node below it, as large as they are set. The device has the room, which is checked
-/// before: dm-vdo notices only once it is suspended, and then stays so.
+/// Steps that grow the volume, and the node below it, to the sizes that are set. The room on the device has been checked
+/// before: dm-vdo itself notices a lack only once it is suspended, and then stays suspended.
 pub(super) fn grow(volume: &Volume, physical: bool) -> Vec<Step> {
     let mut steps = Vec::new();
     if physical {
@@ -124,7 +124,7 @@ fn table(volume: &Volume) -> String {
     line(setup, &pool, setup.volume_bytes(at), setup.pool_bytes(at))
 }
 
-/// The line of a volume with these settings on the pool of this path, both so many bytes (the kernel's `vdo.rst`): sizes in sectors, blocks
+/// Returns the table line of a volume with these settings and sizes on the pool at this path (the kernel's `vdo.rst`): sizes in sectors, blocks
 /// and pages, then pairs of key and value.
 pub(super) fn line(s: &Setup, pool: &str, volume_bytes: u64, pool_bytes: u64) -> String {
     let (sectors, blocks) = (volume_bytes / SECTOR, pool_bytes / geometry::BLOCK);

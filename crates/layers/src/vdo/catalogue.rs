@@ -12,17 +12,17 @@ const fn metric(
     Metric { id, name, unit, better, basis: Basis::Counter, test: Test::Paired, help }
 }
 
-/// A figure of all that was written since the end of allocation.
+/// Makes it a figure of all that was written since the end of allocation.
 const fn since_allocation(metric: Metric) -> Metric {
     Metric { basis: Basis::Cell, ..metric }
 }
 
-/// Returns what holds at the end of a stage.
+/// Makes it the value at the end of a stage.
 const fn level(metric: Metric) -> Metric {
     Metric { basis: Basis::Level, ..metric }
 }
 
-/// Returns what is counted from the begin of the load on until the stack has come to rest.
+/// Makes it the growth from the start of the load until the stack has come to rest.
 const fn work(metric: Metric) -> Metric {
     Metric { basis: Basis::Work, ..metric }
 }
@@ -42,35 +42,35 @@ pub(super) static METRICS: &[Metric] = &[
         "data blocks",
         Blocks,
         Lower,
-        "Physical blocks of 4 KiB that hold data (dataBlocksUsed), as many as the stage added.",
+        "Physical blocks of 4 KiB with data that the stage added (dataBlocksUsed).",
     ),
     metric(
         "logical_blocks_used",
         "logical blocks",
         Blocks,
         Neither,
-        "Logical blocks of 4 KiB that are mapped, zero blocks too (logicalBlocksUsed), as many as the stage added. Blocks that allocation had mapped already do not grow it.",
+        "Logical blocks of 4 KiB that the stage mapped, zero blocks included (logicalBlocksUsed). Blocks that allocation had mapped already do not count.",
     ),
     metric(
         "overhead_blocks_used",
         "metadata blocks added",
         Blocks,
         Lower,
-        "Blocks taken by metadata (overheadBlocksUsed). It stays put when the block map was allocated before.",
+        "Blocks taken by metadata (overheadBlocksUsed). It does not grow when the block map was allocated before.",
     ),
     since_allocation(metric(
         "saving_percent",
         "space saved",
         Percent,
         Higher,
-        "100 x (1 - data blocks / logical blocks), of all that was written since allocation ended, in this stage and in those before it. Zero blocks count as saved.",
+        "100 x (1 - data blocks / logical blocks), for all that was written since allocation ended, in this stage and in those before it. Zero blocks count as saved.",
     )),
     since_allocation(metric(
         "saving_without_zero_percent",
         "space saved, zero blocks left out",
         Percent,
         Higher,
-        "As the saving, but logical blocks that hold zeros do not count; their share is taken from the content that was written.",
+        "Like the space saved, but logical blocks that hold zeros do not count; their share is taken from the content that was written.",
     )),
     metric(
         "compressed_fragments",
@@ -88,7 +88,7 @@ pub(super) static METRICS: &[Metric] = &[
     ),
     since_allocation(metric(
         "fragments_per_block",
-        "compressed blocks in one (fragments per packed block)",
+        "compressed blocks per shared block (fragments per packed block)",
         Ratio,
         Higher,
         "Compressed fragments divided by packed blocks: for blocks of one size min(14, floor(4060 / LZ4 size)).",
@@ -98,14 +98,14 @@ pub(super) static METRICS: &[Metric] = &[
         "duplicates found",
         Blocks,
         Neither,
-        "Writes that were not stored because their data was there: by advice of the index, or by a write under way at the same time.",
+        "Writes that were not stored because their data was there already: found by the index, or in another write in flight at the same time.",
     ),
     metric(
         "duplicates_found_percent",
         "share of duplicates found",
         Percent,
         Neither,
-        "Duplicates found, of all blocks written that are not zero.",
+        "Duplicates found, as a share of all blocks written that are not zero.",
     ),
     metric(
         "dedupe_advice_valid",
@@ -130,7 +130,7 @@ pub(super) static METRICS: &[Metric] = &[
     ),
     metric(
         "dedupe_timeouts",
-        "answers of the index too late (advice timeouts)",
+        "late answers of the index (advice timeouts)",
         Count,
         Lower,
         "Queries that the index did not answer in time; such blocks are stored again (dedupeAdviceTimeouts).",
@@ -189,7 +189,7 @@ pub(super) static METRICS: &[Metric] = &[
         "block map misses per write",
         Percent,
         Lower,
-        "Pages loaded, of writes in. For random writes 1 - cache / leaf pages.",
+        "Pages loaded, as a share of writes in. For random writes it is 1 - cache / leaf pages.",
     ),
     metric(
         "slabs_opened",
@@ -203,88 +203,88 @@ pub(super) static METRICS: &[Metric] = &[
         "slabs reopened",
         Count,
         Lower,
-        "Slabs that were allocated from again: from here on free space is in pieces (allocator.slabsReopened).",
+        "Slabs that were allocated from again: from then on free space is in pieces (allocator.slabsReopened).",
     ),
     work(metric(
         "vdo_cpu_s",
         "CPU of VDO's threads",
         Seconds,
         Lower,
-        "CPU time of all kernel threads of the volume, from the begin of the load until the stack had come to rest.",
+        "CPU time of all kernel threads of the volume, from the start of the load until the stack had come to rest.",
     )),
     work(metric(
         "vdo_cpu_per_io_us",
         "CPU of VDO's threads per I/O",
         Micros,
         Lower,
-        "CPU time of all kernel threads of the volume per I/O that the loads completed, flushes left out of the count but not of the time: a part of the CPU per I/O.",
+        "CPU time of all kernel threads of the volume per I/O that the loads completed; flushes are not counted as I/Os, but their time is included. It is a part of the CPU per I/O.",
     )),
     metric(
         "allocation_time_s",
         "time to allocate the block map",
         Seconds,
         Lower,
-        "From the start of the stage until metadata blocks have 95 % of what they grew by in it (overheadBlocksUsed): how long writes paid for pages of the block map. Not known where nothing grew.",
+        "Time from the start of the stage until the metadata blocks (overheadBlocksUsed) have made 95 % of their growth in it: for so long writes paid for pages of the block map. Not known where they did not grow.",
     ),
     thread(
         "busiest_thread_percent",
         "busiest thread",
-        "Whichever it is. Percent of one CPU while the load ran: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
+        "The busiest thread of the volume, of whatever kind. Percent of one CPU while the load ran: above 50 % another thread of its kind would help where the kind can have more, and near 100 % it limits throughput.",
     ),
     thread(
         "journal_thread_percent",
         "thread that keeps the journal",
-        "Recovery journal (journalQ), of which there is one. Percent of one CPU while the load ran: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
+        "Recovery journal (journalQ). There is only one. Percent of one CPU while the load ran: near 100 % it limits throughput.",
     ),
     thread(
         "packer_thread_percent",
         "thread that packs (packer)",
-        "Packs compressed blocks (packerQ), of which there is one. Percent of one CPU while the load ran: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
+        "Packs compressed blocks (packerQ). There is only one. Percent of one CPU while the load ran: near 100 % it limits throughput.",
     ),
     thread(
         "dedupe_thread_percent",
         "thread that asks the index (dedupe)",
-        "Hands requests to the index and its answers back (dedupeQ), of which there is one; what looks them up are the index's own threads. Percent of one CPU while the load ran: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
+        "Hands requests to the index and its answers back (dedupeQ). There is only one; the lookups are done by the index's own threads. Percent of one CPU while the load ran: near 100 % it limits throughput.",
     ),
     thread(
         "index_thread_percent",
         "busiest thread of the index",
-        "Looks duplicates up and keeps what it knows (indexW, callbackW, reader, writer). Percent of one CPU while the load ran; threads of one name are added up.",
+        "Looks up duplicates and stores what the index knows (indexW, callbackW, reader, writer). Percent of one CPU while the load ran; threads of one name are added up.",
     ),
     thread(
         "logical_thread_percent",
         "busiest thread that looks up where blocks lie (logical)",
-        "Looks up the block map (logQ). Percent of one CPU while the load ran: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
+        "Looks up the block map (logQ). Percent of one CPU while the load ran: above 50 % another thread of its kind would help, and near 100 % it limits throughput.",
     ),
     thread(
         "physical_thread_percent",
         "busiest thread that finds free blocks (physical)",
-        "Allocates blocks and counts references (physQ). Percent of one CPU while the load ran: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
+        "Allocates blocks and counts references (physQ). Percent of one CPU while the load ran: above 50 % another thread of its kind would help, and near 100 % it limits throughput.",
     ),
     thread(
         "hash_thread_percent",
         "busiest thread that looks for duplicates (hash zones)",
-        "Looks for duplicates (hashQ). Percent of one CPU while the load ran: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
+        "Looks for duplicates (hashQ). Percent of one CPU while the load ran: above 50 % another thread of its kind would help, and near 100 % it limits throughput.",
     ),
     thread(
         "cpu_thread_percent",
         "busiest thread that hashes and compresses (CPU)",
-        "Hashes and compresses (cpuQ). Percent of one CPU while the load ran: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
+        "Hashes and compresses (cpuQ). Percent of one CPU while the load ran: above 50 % another thread of its kind would help, and near 100 % it limits throughput.",
     ),
     thread(
         "bio_thread_percent",
         "busiest thread that sends I/O to the disk (bio)",
-        "Submits I/O (bioQ). Percent of one CPU while the load ran: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
+        "Submits I/O (bioQ). Percent of one CPU while the load ran: above 50 % another thread of its kind would help, and near 100 % it limits throughput.",
     ),
     thread(
         "ack_thread_percent",
         "busiest thread that acknowledges writes (ack)",
-        "Acknowledges writes (ackQ). Percent of one CPU while the load ran: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
+        "Acknowledges writes (ackQ). Percent of one CPU while the load ran: above 50 % another thread of its kind would help, and near 100 % it limits throughput.",
     ),
     thread(
         "request_thread_percent",
         "thread that does the work of all zones (request)",
-        "Does the work of journal, packer, logical, physical and hash threads where the last three are set to 0 (reqQ). Percent of one CPU while the load ran: above 50 % it wants company, and near 100 % it sets the pace.",
+        "Does the work of journal, packer, logical, physical and hash threads where the last three are set to 0 (reqQ). Percent of one CPU while the load ran: above 50 % threads for the zones would help, and near 100 % it limits throughput.",
     ),
     metric(
         "bios_in_discard",
@@ -298,7 +298,7 @@ pub(super) static METRICS: &[Metric] = &[
         "most I/Os in flight",
         Count,
         Neither,
-        "The most blocks that VDO had under way at once since it came up, of 2048 that it takes (maxVIOs).",
+        "The most blocks that VDO had in flight at once since it came up; it takes 2048 at most (maxVIOs).",
     )),
     level(metric(
         "memory_bytes",
@@ -319,7 +319,7 @@ pub(super) static METRICS: &[Metric] = &[
         "index entries",
         Count,
         Neither,
-        "Blocks that the deduplication index remembers, of this start of the volume (index.entriesIndexed).",
+        "Blocks that the deduplication index has recorded since this start of the volume (index.entriesIndexed).",
     )),
     metric(
         "no_space_errors",
@@ -340,13 +340,13 @@ pub(super) static METRICS: &[Metric] = &[
         "physical space used",
         Percent,
         Neither,
-        "Data blocks, of all physical blocks that metadata leaves (vdostats counts metadata as used).",
+        "Data blocks, as a share of the physical blocks that metadata leaves (vdostats counts metadata as used).",
     )),
     level(metric(
         "logical_used_percent",
         "logical space used",
         Percent,
         Neither,
-        "Logical blocks that are mapped, of all that the volume has.",
+        "Share of the volume's logical blocks that are mapped.",
     )),
 ];

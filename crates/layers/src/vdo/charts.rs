@@ -65,7 +65,7 @@ pub(super) const CHARTS: &[Chart] = &[
     Chart {
         id: "slabs",
         title: "Slabs opened",
-        help: "Slabs that were written to for the first time, and again. Before the first is opened again, writes go to one place after another; from then on to holes.",
+        help: "Slabs that were written to for the first time, and again. Before the first is opened again, writes go to one place after another; from then on they fill gaps.",
         series: &[
             stats("allocator.slabsOpened", "slabs opened"),
             stats("allocator.slabsReopened", "slabs opened again"),
@@ -76,8 +76,8 @@ pub(super) const CHARTS: &[Chart] = &[
     Chart {
         id: "in-flight",
         title: "I/Os in flight",
-        help: "Blocks that VDO has under way. It takes 2048 at once: what comes then waits outside, and a packer that holds fragments back counts too.",
-        // Between samples there may be more: findings speak of it.
+        help: "Blocks that VDO has in flight. It takes 2048 at once: further I/Os wait outside. Fragments that the packer holds back count, too.",
+        // Between samples there may be more; the doctor's findings consider that.
         series: &[
             stats("currentVIOsInProgress", "in flight"),
             stats("maxVIOs", "the most at once since VDO came up"),
@@ -88,7 +88,7 @@ pub(super) const CHARTS: &[Chart] = &[
     Chart {
         id: "threads",
         title: "CPU of VDO's threads",
-        help: "Seconds of CPU per second: 1 is a thread that never rests. The threads that keep the journal (journalQ), pack (packerQ) and ask the index (dedupeQ) cannot be given company; where there are none for zones, one does the work of all (reqQ).",
+        help: "Seconds of CPU per second: 1 is a thread that never rests. There is only one thread to keep the journal (journalQ), one to pack (packerQ) and one to ask the index (dedupeQ); where there are none for zones, one thread does the work of all (reqQ).",
         series: &[Series { probe: "threads", field: "*", label: "" }],
         unit: Unit::Ratio,
         rate: true,

@@ -1,4 +1,4 @@
-//! Commands that bring a volume of the reader's own to other settings: what the doctor names beside the settings of an experiment.
+//! Commands that change the settings of a volume that the reader made; the doctor shows them beside the settings of an experiment.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use units::Bytes;
 use super::geometry::BLOCK;
 use crate::kind::Changed;
 
-/// Settings that a volume takes up when it comes up: our name, lvm's, and the word of the kernel's table.
+/// Settings that take effect when a volume comes up: Fathom's name, lvm's name, and the word in the kernel's table.
 const TAKEN_UP: [(&str, &str, &str); 10] = [
     ("block_map_cache", "block_map_cache_size_mb", ""),
     ("block_map_period", "block_map_period", ""),
@@ -21,7 +21,7 @@ const TAKEN_UP: [(&str, &str, &str); 10] = [
     ("physical_threads", "physical_threads", "physical"),
 ];
 
-/// The commands; none where a change needs another volume, as one of the size of slabs does.
+/// Returns the commands; none where a change needs a new volume, as a change of the size of slabs does.
 pub(super) fn commands(
     settings: &BTreeMap<String, String>,
     changes: &[Changed<'_>],
@@ -46,7 +46,7 @@ pub(super) fn commands(
     commands
 }
 
-/// Returns what switches deduplication or compression while the volume is in use.
+/// Returns the command that switches deduplication or compression while the volume is in use.
 fn switched(table: bool, key: &str, on: bool) -> Option<String> {
     let lvm = |flag: &str| format!("lvchange {flag} {} VG/POOL", if on { "y" } else { "n" });
     match (key, table) {
@@ -65,7 +65,7 @@ fn switched(table: bool, key: &str, on: bool) -> Option<String> {
 
 type Taken<'a> = ((&'a str, &'a str, &'a str), &'a str);
 
-/// lvm takes other settings only while the volume is down.
+/// Returns lvm's commands, with the volume down: only then lvm takes other settings.
 fn by_lvm(taken_up: &[Taken<'_>]) -> Option<Vec<String>> {
     let setting = |((own, word, _), value): &Taken<'_>| {
         let value = match *own {
@@ -83,8 +83,8 @@ fn by_lvm(taken_up: &[Taken<'_>]) -> Option<Vec<String>> {
     ])
 }
 
-/// The table that the kernel runs, with other words in it, for the volume when it comes up again. Of a word that is there twice dm-vdo
-/// takes the later; cache and period stand at fixed places.
+/// Returns commands that restart the volume with the kernel's present table, changed. Of a word that occurs twice dm-vdo takes the later
+/// one; cache and period are at fixed places.
 fn by_table(taken_up: &[Taken<'_>]) -> Option<Vec<String>> {
     let (mut edits, mut more) = (String::new(), String::new());
     for ((own, _, word), value) in taken_up {

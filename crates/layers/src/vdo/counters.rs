@@ -92,10 +92,10 @@ pub(super) const COUNTERS: &[&[Metric]] = &[
         "blockMap.flushCount", Count, Counter, "Flushes before pages were written.";
     },
     counters! { "stats":
-        "hashLock.dedupeAdviceValid", Count, Counter, "Duplicates that the index found, and that were ones.";
+        "hashLock.dedupeAdviceValid", Count, Counter, "Places that the index named and that did hold the same data.";
         "hashLock.dedupeAdviceStale", Count, Counter, "Places that the index named and that held something else by then.";
         "hashLock.concurrentDataMatches", Count, Counter, "Writes of the same data as another write under way.";
-        "hashLock.concurrentHashCollisions", Count, Counter, "Writes of other data under the same name as another write under way.";
+        "hashLock.concurrentHashCollisions", Count, Counter, "Writes of different data with the same hash as another write in flight.";
         "hashLock.currDedupeQueries", Count, Level, "Questions to the index that are under way.";
     },
     counters! { "stats":
@@ -109,7 +109,7 @@ pub(super) const COUNTERS: &[&[Metric]] = &[
     },
     counters! { "stats":
         "index.entriesIndexed", Count, Level, "Blocks that the index remembers.";
-        "index.postsFound", Count, Counter, "Blocks that the index knew when they were told to it.";
+        "index.postsFound", Count, Counter, "Blocks that the index knew already when they were posted to it.";
         "index.postsNotFound", Count, Counter, "Blocks that it did not know, and remembers now.";
         "index.queriesFound", Count, Counter, "Questions that it had an answer to.";
         "index.queriesNotFound", Count, Counter, "Questions that it had no answer to.";
@@ -118,7 +118,7 @@ pub(super) const COUNTERS: &[&[Metric]] = &[
         "index.entriesDiscarded", Count, Counter, "Blocks that it forgot to have room for others.";
     },
     bios!("biosIn", Counter, "that came to the volume"),
-    bios!("biosInPartial", Counter, "that came to the volume and were no whole blocks"),
+    bios!("biosInPartial", Counter, "that came to the volume and did not cover whole blocks"),
     bios!("biosOut", Counter, "of data that the volume sent to its device"),
     bios!("biosMeta", Counter, "of metadata that it sent to its device"),
     bios!("biosJournal", Counter, "of the recovery journal that it sent to its device"),
@@ -128,7 +128,11 @@ pub(super) const COUNTERS: &[&[Metric]] = &[
     bios!("biosJournalCompleted", Counter, "of the recovery journal that its device completed"),
     bios!("biosPageCacheCompleted", Counter, "of the block map that its device completed"),
     bios!("biosAcknowledged", Counter, "that the volume acknowledged"),
-    bios!("biosAcknowledgedPartial", Counter, "that it acknowledged and were no whole blocks"),
+    bios!(
+        "biosAcknowledgedPartial",
+        Counter,
+        "that it acknowledged and that did not cover whole blocks"
+    ),
     bios!("biosInProgress", Level, "that are under way in the volume"),
 ];
 

@@ -5,13 +5,13 @@ use results::model::{AchievedContent, LayerFigures};
 use super::threads;
 use crate::figures::{Endpoints, FigureFacts, Followed, ratio};
 
-/// Figures that are the growth of what a volume holds; it stays when the volume is brought up anew.
+/// Figures that are the growth of what a volume holds, which a restart of the volume keeps.
 const HELD: [(&str, &str); 3] = [
     ("data_blocks_used", "dataBlocksUsed"),
     ("logical_blocks_used", "logicalBlocksUsed"),
     ("overhead_blocks_used", "overheadBlocksUsed"),
 ];
-/// Figures that are the growth of a counter; counters begin anew with the volume.
+/// Figures that are the growth of a counter; a restart of the volume resets counters.
 const COUNTED: [(&str, &str); 16] = [
     ("compressed_fragments", "packer.compressedFragmentsWritten"),
     ("compressed_blocks", "packer.compressedBlocksWritten"),
@@ -31,10 +31,10 @@ const COUNTED: [(&str, &str); 16] = [
     ("journal_entries", "journal.entries.committed"),
 ];
 
-/// Blocks of metadata, of which the course between marks counts.
+/// Blocks of metadata, whose values between marks are needed, too.
 pub(super) const METADATA: Followed = Followed { what: "stats", field: "overheadBlocksUsed" };
 
-/// Share of what metadata grew by in a stage at which the block map counts as allocated: the last pages come one by one.
+/// Share of the growth of metadata in a stage at which the block map counts as allocated: the last pages come one by one.
 const MOST_GROWN: f64 = 0.95;
 
 /// Every figure of the catalogue; all `None` when one of the two marked samples is missing.
@@ -48,7 +48,7 @@ pub(super) fn figures(facts: &FigureFacts) -> LayerFigures {
     let get = |figures: &LayerFigures, id: &str| figures.get(id).copied().flatten();
     let sum = |a: Option<f64>, b: Option<f64>| Some(a? + b?);
     let data = get(&figures, "data_blocks_used");
-    // Where nobody wrote and nothing is stored, the logical blocks are the zeros that allocated the map: no data was saved.
+    // Where no load wrote and nothing is stored, the logical blocks are the zeros that allocated the map: no data was saved.
     let stored = data.filter(|data| *data > 0.0 || facts.achieved.is_some());
     let logical = get(&figures, "logical_blocks_used");
     let written = get(&figures, "bios_in_write");
@@ -85,32 +85,32 @@ pub(super) fn figures(facts: &FigureFacts) -> LayerFigures {
     figures
 }
 
-/// Growth of a counter; `None` where the volume was brought up anew meanwhile.
+/// Returns the growth of a counter; `None` where the volume was restarted meanwhile.
 pub(super) fn counted(stats: &Endpoints, field: &str) -> Option<f64> {
     stats.growth(field).filter(|growth| *growth >= 0.0 && !restarted(stats))
 }
 
-/// Tells whether the volume was brought up anew meanwhile: its counters say less than they did, or it has another number.
+/// Tells whether the volume was restarted meanwhile: a counter fell, or its instance number changed.
 fn restarted(stats: &Endpoints) -> bool {
     let shrank =
         COUNTED.iter().any(|(_, field)| stats.growth(field).is_some_and(|grew| grew < 0.0));
     shrank || stats.growth("instance").is_some_and(|other| other != 0.0)
 }
 
-/// Data blocks, of all physical blocks that metadata leaves.
+/// Data blocks, as a share of the physical blocks that metadata leaves.
 fn physical_used(stats: Option<Endpoints>) -> Option<f64> {
     let stats = stats?;
     let room = stats.end("physicalBlocks")? - stats.end("overheadBlocksUsed")?;
     ratio(stats.end("dataBlocksUsed"), Some(room))
 }
 
-/// One field of the statistics at the end, of another.
+/// One field of the statistics at the end, as a share of another.
 fn level_ratio(stats: Option<Endpoints>, part: &str, whole: &str) -> Option<f64> {
     let stats = stats?;
     ratio(stats.end(part), stats.end(whole))
 }
 
-/// Growth of data over that of logical blocks above which blocks were replaced, not stored.
+/// Growth of data blocks divided by growth of logical blocks: above this number the writes replaced blocks that were there before.
 const MORE_DATA: f64 = 1.002;
 
 /// 100 x (1 - data / logical), percent; `None` where data grew more than logical blocks or shrank (earlier blocks were replaced), and where
@@ -122,7 +122,7 @@ fn saving(data: Option<f64>, logical: Option<f64>) -> Option<f64> {
 }
 
 /// Share of written blocks that are not zero. VDO maps zero blocks without storing them and does not count
-/// them apart, so that their number can come from the written content only.
+/// them separately, so that their number can come from the written content only.
 fn not_zero_share(achieved: Option<&AchievedContent>) -> Option<f64> {
     Some(1.0 - achieved?.zero_percent? / 100.0)
 }
@@ -130,7 +130,7 @@ fn not_zero_share(achieved: Option<&AchievedContent>) -> Option<f64> {
 /// CPU seconds of all threads between the marks; `None` where that of one is not known.
 fn cpu(facts: &FigureFacts) -> Option<f64> {
     let ends = facts.ends("threads")?;
-    // Threads of a volume that was brought up anew begin at 0.
+    // The CPU time of threads begins at 0 after a restart of the volume.
     let grown =
         threads::grown(&ends, |_| true).filter(|all| all.iter().all(|grew| *grew >= 0.0))?;
     (!grown.is_empty()).then(|| grown.iter().sum())

@@ -19,7 +19,7 @@ pub(super) fn on_devices(s: &Setup, at: &Place) -> Result<(), SettingError> {
     slabs(s, at)
 }
 
-/// The devices have room for the pool.
+/// Checks that the devices have room for the pool.
 fn fits(s: &Setup, at: &Place) -> Result<(), SettingError> {
     let has_tail = at.inputs.contains_key(TAIL);
     if s.via == Via::Lvm && has_tail {
@@ -32,7 +32,7 @@ fn fits(s: &Setup, at: &Place) -> Result<(), SettingError> {
     if let (Some(size), false) = (s.tail_size, has_tail) {
         return Err(SettingError::new(
             "tail_size",
-            format!("layer 'vdo' has a tail_size of {}, and no tail", size_text(size)),
+            format!("layer 'vdo' has a tail_size of {}, but no tail", size_text(size)),
             "write via = \"table\" and on = { data = \"...\", tail = \"...\" }, or leave tail_size out",
         ));
     }
@@ -72,16 +72,16 @@ fn fits(s: &Setup, at: &Place) -> Result<(), SettingError> {
         return Err(SettingError::new(
             "physical_size",
             format!(
-                "physical_size {} of layer 'vdo' is no more than its tail",
+                "physical_size {} of layer 'vdo' is not larger than its tail",
                 Bytes(pool).exact()
             ),
-            "write a larger physical_size: it is that of the whole pool, the tail with it",
+            "write a larger physical_size: it is the size of the whole pool, including the tail",
         ));
     }
     Ok(())
 }
 
-/// The pool holds slabs, not too many, and enough for its physical threads.
+/// Checks that the pool holds slabs, not too many, and enough for its physical threads.
 fn slabs(s: &Setup, at: &Place) -> Result<(), SettingError> {
     let pool = s.pool_bytes(at);
     let slabs = geometry::slabs(pool, s.slab_size, s.index_memory, s.sparse_index);
@@ -114,7 +114,7 @@ fn slabs(s: &Setup, at: &Place) -> Result<(), SettingError> {
     Ok(())
 }
 
-/// A pool without room for one slab beside its index: what takes the room, and what would fit.
+/// Returns the error for a pool without room for one slab beside its index; it names what takes the room, and what would fit.
 fn no_slab(s: &Setup, pool: u64) -> SettingError {
     let needs = |slab, memory, sparse| geometry::smallest_pool(slab, memory, sparse);
     let fits = |slab, memory, sparse| needs(slab, memory, sparse) <= pool;

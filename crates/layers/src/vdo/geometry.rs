@@ -16,7 +16,7 @@ pub(super) const PACKED_BYTES: f64 = reduce::PAYLOAD as f64;
 /// The most fragments in a packed block.
 pub(super) const PACKED_SLOTS: f64 = reduce::SLOTS as f64;
 
-/// The index with so much memory; the next larger one that VDO takes, the largest above 1 TiB.
+/// Returns the index with this memory, or the next larger index that VDO takes; above 1 TiB it is the largest.
 fn index(memory_bytes: u64, sparse: bool) -> Geometry {
     let largest = IndexMemory::at_least(1 << 40).unwrap_or(IndexMemory::SMALLEST);
     Geometry { memory: IndexMemory::at_least(memory_bytes).unwrap_or(largest), sparse }
@@ -27,7 +27,7 @@ pub(super) fn window(index_memory: u64, sparse: bool) -> u64 {
     index(index_memory, sparse).window_blocks()
 }
 
-/// Whole slabs in a pool of `pool_bytes`, as if there were no most.
+/// Number of whole slabs in a pool of `pool_bytes`, without VDO's limit on their number.
 pub(super) fn slabs(pool_bytes: u64, slab_bytes: u64, index_memory: u64, sparse: bool) -> u64 {
     let outside = space::outside_slabs(index(index_memory, sparse));
     (pool_bytes / BLOCK).saturating_sub(outside) / (slab_bytes / BLOCK).max(1)
@@ -38,7 +38,7 @@ pub(super) fn smallest_pool(slab_bytes: u64, index_memory: u64, sparse: bool) ->
     space::outside_slabs(index(index_memory, sparse)) * BLOCK + slab_bytes
 }
 
-/// Blocks that an empty pool counts as overhead: all that is no data block of a slab, the rest after the last slab too.
+/// Blocks that an empty pool counts as overhead: all but the data blocks of slabs, including the rest after the last slab.
 pub(super) fn empty_overhead(pool_blocks: u64, slabs: u64, slab_bytes: u64) -> u64 {
     let slab = SlabBits::new((slab_bytes / BLOCK).max(1).ilog2()).unwrap_or(SlabBits::DEFAULT);
     pool_blocks.saturating_sub(slabs * slab.data_blocks())

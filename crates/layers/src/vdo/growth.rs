@@ -1,5 +1,5 @@
-//! A volume or its pool made larger while it is in use: what dm-vdo takes, checked before anything is touched. It would notice only once it
-//! is suspended, and stay so.
+//! Growing a volume or its pool while it is in use. What dm-vdo would refuse is refused before anything is touched: dm-vdo notices it only once
+//! it is suspended, and then stays suspended.
 
 use units::Bytes;
 
@@ -13,7 +13,7 @@ use crate::settings::{SettingError, size_text};
 
 const MIB: u64 = 1 << 20;
 
-/// The steps that make the volume that stands as large as it is set by now.
+/// Plans the steps that grow the existing volume to the sizes that its settings have now.
 pub(super) fn grow(volume: &Volume, asked: &Asked) -> Result<ActionPlan, SettingError> {
     let [logical, physical] =
         ["logical_size", "physical_size"].map(|key| asked.keys.contains_key(key));
@@ -33,10 +33,10 @@ pub(super) fn grow(volume: &Volume, asked: &Asked) -> Result<ActionPlan, Setting
         larger("logical_size", had, has)?;
     }
     fits::on_devices(volume.setup, volume.at)?;
-    // Without a size of its own it is as large as its pool, and grows with it.
+    // A volume without logical_size is as large as its pool, and grows with it.
     let logical = has > had;
     let mut steps = volume.grow(logical, physical);
-    // The table says another size now.
+    // The table has another size now.
     steps.extend(raise::facts_anew(volume));
     let grown = [("logical_size", logical), ("physical_size", physical)];
     let keys: Vec<&str> = grown.into_iter().filter(|(_, grows)| *grows).map(|(k, _)| k).collect();
@@ -45,29 +45,29 @@ pub(super) fn grow(volume: &Volume, asked: &Asked) -> Result<ActionPlan, Setting
     Ok(ActionPlan { steps, bytes: logical.then_some(has) })
 }
 
-/// Refuses what is not larger than it was.
+/// Refuses a size that is not larger than before.
 fn larger(key: &str, had: u64, has: u64) -> Result<(), SettingError> {
     if has > had {
         return Ok(());
     }
     let (asks, had) = (size_text(has), size_text(had));
     let message = if asks == had {
-        format!("{key} {asks} of layer 'vdo' is what it has")
+        format!("{key} {asks} of layer 'vdo' is the size that it has already")
     } else {
         format!("{key} {asks} of layer 'vdo' is less than the {had} it has: dm-vdo cannot shrink")
     };
     Err(SettingError::new(key, message, format!("write a {key} above {had}")))
 }
 
-/// The pool grows by as much as dm-vdo asks for, else it says VDO_INCREMENT_TOO_SMALL: it copies journal and summary into what is added, and
-/// wants one more slab (vdo.c, grow_layout; slab-depot.c, vdo_prepare_to_grow_slab_depot).
+/// Checks that the pool grows by as much as dm-vdo needs, which otherwise answers VDO_INCREMENT_TOO_SMALL: it copies journal and summary into the
+/// added space, and needs one more slab (vdo.c, grow_layout; slab-depot.c, vdo_prepare_to_grow_slab_depot).
 fn pool(before: &Volume, after: &Volume) -> Result<(), SettingError> {
     const KEY: &str = "physical_size";
     if after.at.inputs.contains_key(TAIL) {
         return Err(SettingError::new(
             KEY,
             "a pool with its end on a tail cannot grow: what is added comes after the tail",
-            "grow only logical_size, or let the volume stand without a tail",
+            "grow only logical_size, or make the volume without a tail",
         ));
     }
     let setup = after.setup;
@@ -98,8 +98,8 @@ fn pool(before: &Volume, after: &Volume) -> Result<(), SettingError> {
         Via::Table => least.div_ceil(MIB) * MIB,
     };
     let message = format!(
-        "{KEY} {} of layer 'vdo' adds {} to the {} it has, too little: dm-vdo wants the new recovery journal and slab summary ({}) wholly in \
-         what is added, and one more slab ({})",
+        "{KEY} {} of layer 'vdo' adds {} to the {} it has, too little: the added space must hold the whole new recovery journal and slab \
+        summary ({}), and one more slab ({})",
         size_text(has),
         Bytes(has - had),
         size_text(had),
@@ -162,7 +162,7 @@ mod tests {
                     "less than the 6G it has: dm-vdo cannot shrink",
                     "above 6G",
                 ),
-                ("2G", "physical_size", "6G", "is what it has", "above 6G"),
+                ("2G", "physical_size", "6G", "it has already", "above 6G"),
                 (
                     "2G",
                     "logical_size",

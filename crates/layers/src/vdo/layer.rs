@@ -1,4 +1,4 @@
-//! A VDO volume as a layer: how its settings are read, and what it answers with.
+//! A VDO volume as a layer: reading its settings, and its implementation of [`Layer`].
 
 use std::collections::BTreeMap;
 

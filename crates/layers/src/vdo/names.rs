@@ -11,9 +11,9 @@ pub(super) const CONFIG: &str = "vdo.config";
 /// Parser of the statistics message that gives the instance's number only, as text `instance`.
 pub(super) const INSTANCE: &str = "vdo.instance";
 
-/// Parser of what vdostats printed of a volume, the table or the list: fields of the statistics message as far as they are told.
+/// Parser of vdostats' output about a volume, as a table or a list: those fields of the statistics message that the output has.
 pub(super) const REPORT: &str = "vdo.report";
-/// Parser of the line of its table: each setting in it as text, by the name that an experiment calls it.
+/// Parser of the line of its table: each setting in it as text, by its name in an experiment.
 pub(super) const TABLE: &str = "vdo.table";
 
 /// The input that holds data and metadata.
@@ -27,5 +27,5 @@ pub(super) const VOLUME: &str = "volume";
 pub(super) const LVM_POOL_NODE: &str = "pool-vpool";
 /// Node of the pool's data device.
 pub(super) const LVM_DATA_NODE: &str = "pool_vdata";
-/// Node under the volume: what it takes of its device, and the tail after it.
+/// Node under the volume: the part of the device that the volume uses, and the tail after it.
 pub(super) const TABLE_DATA_NODE: &str = "data";

@@ -1,4 +1,4 @@
-//! The figures that vdostats says first of a volume, with what its shares are of.
+//! The figures that vdostats prints first about a volume, with the numbers that its shares refer to.
 
 use results::model::Fields;
 use units::Unit;
@@ -6,7 +6,7 @@ use units::Unit;
 use crate::counter::{Column, Overview};
 use crate::figures::ratio;
 
-/// The columns of vdostats, and the two numbers that the saving is of.
+/// The columns of vdostats, and the two numbers that the saving is computed from.
 pub(super) const OVERVIEW: Overview = Overview {
     probe: "stats",
     columns: &[
@@ -31,13 +31,13 @@ pub(super) const OVERVIEW: Overview = Overview {
         Column {
             name: "use",
             unit: Unit::Percent,
-            help: "used of 1K-blocks, metadata included",
+            help: "used as a share of 1K-blocks, metadata included",
             of: |f| percent(used(f), field(f, "physicalBlocks")),
         },
         Column {
             name: "logical blocks",
             unit: Unit::Blocks,
-            help: "logicalBlocksUsed, of which the saving is a share",
+            help: "logicalBlocksUsed; the saving is a share of it",
             of: |f| field(f, "logicalBlocksUsed"),
         },
         Column {
@@ -49,7 +49,7 @@ pub(super) const OVERVIEW: Overview = Overview {
         Column {
             name: "saving",
             unit: Unit::Percent,
-            help: "(logical blocks less data blocks) of logical blocks since the volume was made, zero blocks included; \
+            help: "(logical blocks less data blocks) / logical blocks since the volume was made, zero blocks included; \
                 unknown where nothing is mapped (vdostats says 0 %, lvs 100 %)",
             of: |f| percent(saved(f), field(f, "logicalBlocksUsed")),
         },

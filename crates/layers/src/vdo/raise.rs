@@ -1,4 +1,4 @@
-//! A volume raised on paper: its steps, what is waited for, what is sampled.
+//! The plan that raises a volume: its steps, waits and probes.
 
 use results::model::Computed;
 use units::Bytes;
@@ -39,7 +39,7 @@ pub(super) fn raise(volume: &Volume) -> RaisePlan {
     }
 }
 
-/// Returns what the geometry says of the volume's memory and metadata.
+/// Returns the volume's memory and metadata as computed from its geometry.
 fn computed(volume: &Volume) -> Vec<Computed> {
     let (setup, at) = (volume.setup, volume.at);
     let empty = setup.empty_overhead(at);
@@ -55,7 +55,7 @@ fn computed(volume: &Volume) -> Vec<Computed> {
     ]
 }
 
-/// Returns why the pages of the block map do not fit into the pool, if they do not.
+/// Returns the reason why the pages of the block map do not fit into the pool, if they do not.
 fn map_too_large(volume: &Volume) -> Option<SettingError> {
     let (setup, at) = (volume.setup, volume.at);
     let (pages, room) = (setup.map_pages(at), setup.data_blocks(at));
@@ -81,12 +81,12 @@ fn facts(volume: &Volume) -> Vec<Step> {
     learned(volume, volume.at.name.to_owned())
 }
 
-/// Steps that learn that again of a volume that came up anew or has grown. The table that it was raised with stays a fact.
+/// Steps that learn the same from a volume that was restarted or has grown. The table that it was raised with remains a fact.
 pub(super) fn facts_anew(volume: &Volume) -> Vec<Step> {
     learned(volume, format!("{}.later", volume.at.name))
 }
 
-/// Steps that learn what a volume knows; its table becomes a fact of this prefix.
+/// Steps that learn what a running volume knows; its table becomes a fact with the prefix `table`.
 fn learned(volume: &Volume, table: String) -> Vec<Step> {
     let name = volume.at.name;
     let bind = |about: &str, source, parser: &str, prefix: String| Step {
@@ -137,9 +137,9 @@ fn probes(volume: &Volume) -> Vec<Probe> {
     ]
 }
 
-/// A flush drives fragments out of the packer; then nothing may be in flight but what waits there. The packer need not become empty: what a
-/// file system writes on its own after the flush may wait in it until the next one. The second round catches fragments that were on their
-/// way into the packer at the first.
+/// Returns the steps that bring the volume to rest. A flush drives fragments out of the packer; then nothing may be in flight except what waits
+/// there. The packer need not become empty: what a file system writes on its own after the flush may wait in it until the next one. The second
+/// round catches fragments that were on their way into the packer at the first.
 fn settle(volume: &Volume) -> Vec<Step> {
     let packed = "packer.compressedFragmentsInPacker".to_owned();
     let nothing = Condition::AtMost { field: "currentVIOsInProgress".into(), other: packed };

@@ -1,9 +1,9 @@
-//! Parser of what vdostats printed of one volume, as it stands in reports on machines.
+//! Parser of vdostats' output about one volume, as reports on machines contain it.
 
 use super::names::REPORT;
 use crate::{ParseError, Parsed};
 
-/// Labels of `vdostats --verbose`, with the fields of the statistics message that they are.
+/// Labels of `vdostats --verbose`, with the fields of the statistics message that they stand for.
 const LABELS: [(&str, &str); 21] = [
     ("data blocks used", "dataBlocksUsed"),
     ("overhead blocks used", "overheadBlocksUsed"),
@@ -28,7 +28,7 @@ const LABELS: [(&str, &str); 21] = [
     ("KVDO module bytes used", "memoryUsage.bytesUsed"),
 ];
 
-/// The line of the volume in the table (`NAME SIZE USED AVAILABLE 42% 17%`), or its list (`data blocks used : 5`).
+/// Reads the line of the volume in the table (`NAME SIZE USED AVAILABLE 42% 17%`), or its list (`data blocks used : 5`).
 pub(super) fn parse(text: &str) -> Result<Parsed, ParseError> {
     let mut parsed = Parsed::default();
     for line in text.lines() {

@@ -1,5 +1,5 @@
-//! The doctor's rules about VDO: figures that mean less than they seem to, limits of a volume, and plans that cannot show what they are
-//! made for. One file for each thing that rules look at.
+//! The doctor's rules about VDO: unreliable figures, limits of a volume, and plans that cannot show what they are
+//! made for. One file for each subject of rules.
 
 mod around;
 mod asked;
@@ -19,7 +19,7 @@ mod writes;
 
 use crate::rule::LayerRule;
 
-/// Every rule: those that look at plans, those about meaning, then bottlenecks.
+/// Every rule: first rules about plans, then rules about the reliability of figures, then bottlenecks.
 pub(super) const RULES: &[LayerRule] = &[
     before::NOT_WHOLE_BLOCKS,
     before::NO_ALLOCATE,

@@ -15,12 +15,12 @@ pub(super) enum Via {
 }
 
 impl Via {
-    /// By its word in an experiment.
+    /// Returns the way that a word in an experiment stands for.
     pub(super) fn of(word: &str) -> Self {
         if word == "table" { Self::Table } else { Self::Lvm }
     }
 
-    /// Returns what the target has beside the volume, bytes.
+    /// Returns the bytes that the target has beyond the volume.
     pub(super) fn beside_volume(self) -> u64 {
         match self {
             Self::Lvm => 1 << 20,
@@ -28,7 +28,7 @@ impl Via {
         }
     }
 
-    /// A size as it is made, bytes.
+    /// Rounds a size up to the unit in which it is made, bytes.
     pub(super) fn round_up(self, bytes: u64) -> u64 {
         match self {
             Self::Lvm => lvm::round_up(bytes),
@@ -98,7 +98,7 @@ impl Setup {
         (self.pool_bytes(at) / geometry::BLOCK).saturating_sub(self.empty_overhead(at))
     }
 
-    /// Kernel memory of the volume and its index, about, bytes.
+    /// Approximate kernel memory of the volume and its index, bytes.
     pub(super) fn memory(&self, at: &Place) -> u64 {
         let (logical, physical) = (self.volume_bytes(at), self.pool_bytes(at));
         geometry::memory(self.block_map_cache, self.index_memory, logical, physical)
@@ -119,7 +119,7 @@ impl Setup {
     }
 }
 
-/// The whole blocks in so many bytes.
+/// Rounds bytes down to whole blocks.
 fn whole_blocks(bytes: u64) -> u64 {
     bytes / geometry::BLOCK * geometry::BLOCK
 }

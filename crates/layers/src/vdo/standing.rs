@@ -1,4 +1,4 @@
-//! Volumes of VDO that stand on a machine: what is read of them, and the rules that need no run.
+//! VDO volumes of a machine: what is read of them, and the rules that need no run.
 
 mod around;
 mod figures;
@@ -51,6 +51,6 @@ pub(super) const RULES: &[StandingRule] = &[
     around::PARTIAL,
 ];
 
-/// The rules about what was watched.
+/// The rules about volumes that were watched.
 pub(super) const WATCH_RULES: &[StandingRule] =
     &[around::FLUSHES, around::PARTIAL, watched::MISSES];

@@ -1,4 +1,4 @@
-//! The states of a volume that its speed depends on, what brings it there, and what proves it.
+//! The states of a volume that its speed depends on, with the way to reach and to prove each.
 
 use results::model::{Criterion, Requirement};
 use units::Bytes;
@@ -12,21 +12,21 @@ use crate::lvm;
 use crate::machine::RUN_BYTES;
 use crate::settings::{SettingError, size_text};
 
-/// Percent of the physical space in use from which new blocks go into freed gaps.
+/// Percentage of physical space in use above which new blocks go into freed gaps.
 const HALF: f64 = 50.0;
 /// Percent of the physical space that counts as full.
 const FULL: f64 = 99.0;
 
-/// Rounds in which as many blocks are written as there are addresses. Short rounds see no change in what fills up over minutes.
+/// Number of rounds that together write as many blocks as there are addresses. Shorter rounds would miss changes that take minutes.
 const ROUNDS_OF_ALL: f64 = 4.0;
-/// Percent by which the space in use may change in such a round: 1 % over all addresses. Near the end it is the free space that sets the pace,
-/// which changes by much more.
+/// Percent by which the space in use may change in such a round: 1 % in all of them together. On a nearly full volume speed depends on the free
+/// space, which changes by a much larger percentage.
 const STILL_FILLS: f64 = 0.25;
 
 pub(super) const STATES: &[State] = &[
     State {
         name: "fresh",
-        about: "Nothing has been written: no data blocks, and no metadata but what an empty volume has.",
+        about: "Nothing has been written: no data blocks, and only the metadata of an empty volume.",
         by: StateMethod::Nothing,
     },
     State {
@@ -36,7 +36,7 @@ pub(super) const STATES: &[State] = &[
     },
     State {
         name: "steady",
-        about: "More than half full of data that neither dedupes nor compresses, written at random until slabs are used again and neither the space in use nor how far writes below go in order changes any more.",
+        about: "More than half full of data that neither dedupes nor compresses, written at random until slabs are used again, and the space in use and the length of runs of writes below no longer change.",
         by: StateMethod::Load {
             metric: "physical_used_percent",
             at_least: HALF,
@@ -64,7 +64,7 @@ pub(super) const STATES: &[State] = &[
     },
 ];
 
-/// Returns what proves a state of a volume.
+/// Returns the proof of a state of a volume.
 pub(super) fn proof(setup: &Setup, at: &Place, state: &str) -> Proof {
     let addresses = setup.volume_bytes(at) / geometry::BLOCK;
     let round = (state == "steady").then(|| Round::Growth {
@@ -74,7 +74,7 @@ pub(super) fn proof(setup: &Setup, at: &Place, state: &str) -> Proof {
     Proof { criteria: criteria(setup, at, state), round }
 }
 
-/// Returns what must hold of a volume in a state.
+/// Returns the criteria that a volume in a state must meet.
 fn criteria(setup: &Setup, at: &Place, state: &str) -> Vec<Criterion> {
     let criterion = |metric: &str, must| Criterion {
         layer: at.name.to_owned(),
@@ -110,8 +110,8 @@ fn criteria(setup: &Setup, at: &Place, state: &str) -> Vec<Criterion> {
     }
 }
 
-/// Why a load can never bring the volume to a state: its addresses are too few to fill what is to be filled, or, written by the `usual` load of
-/// unique data, too many for it.
+/// Refuses a state to which no load can bring the volume: it has too few addresses to fill what is to be filled, or so many that the `usual` load
+/// of unique data fills its pool first.
 pub(super) fn reachable(
     setup: &Setup,
     at: &Place,
@@ -129,11 +129,11 @@ pub(super) fn reachable(
         );
         Err(SettingError::new("logical_size", message, help))
     };
-    // Whole extents of lvm, so that neither way rounds them.
+    // Whole extents of lvm, so that neither lvm nor a table rounds them.
     let least = |blocks: u64| size_text(lvm::round_up(blocks * geometry::BLOCK));
     // A write takes a block before the one that it replaces is free, and as many are in flight.
     let most = for_data.saturating_sub(geometry::IN_FLIGHT);
-    // A volume of that size has no more pages than one of all the room.
+    // A volume of that size has at most as many pages as one that takes all the room.
     let all = room * geometry::BLOCK;
     let all_pages = geometry::leaves(all) + geometry::interior(all);
     let named = room.saturating_sub(all_pages + geometry::IN_FLIGHT) * geometry::BLOCK;

@@ -1,4 +1,4 @@
-//! The line of a volume's table, by the names of the settings that it is made of.
+//! The settings in the line of a volume's table, by their names in an experiment.
 
 use std::collections::BTreeMap;
 
@@ -20,8 +20,8 @@ const WORDS: [(&str, &str); 10] = [
     ("maxDiscard", "max_discard"),
 ];
 
-/// The settings of `0 SECTORS vdo V4 DEVICE BLOCKS IO-SIZE CACHE PERIOD [KEY VALUE]...`, each as an experiment says it; `None` for what is no
-/// such line.
+/// Returns the settings in `0 SECTORS vdo V4 DEVICE BLOCKS IO-SIZE CACHE PERIOD [KEY VALUE]...`, each as an experiment writes it; `None` for
+/// other lines.
 pub(super) fn settings(line: &str) -> Option<BTreeMap<&'static str, String>> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let (&[_, sectors, "vdo", _, _, blocks, io_size, cache, period], pairs) =

@@ -3,14 +3,14 @@
 /// One leaf: the names on the way to it joined with dots, and its value as written.
 pub(super) type Leaf = (String, String);
 
-/// Groups inside groups beyond this are refused: dm-vdo has two levels.
+/// The deepest nesting of groups that is read; dm-vdo has two levels.
 const DEEPEST: usize = 16;
 
 /// Reads such a text into its leaves, in their order. Commas may be missing or trail; a key without a value
-/// has an empty one; keys that nobody knows are kept.
+/// has an empty one; unknown keys are kept.
 ///
 /// # Errors
-/// What is wrong, and where.
+/// The mistake, and the text from where it is on.
 pub(super) fn read(text: &str) -> Result<Vec<Leaf>, (&'static str, &str)> {
     let mut leaves = Vec::new();
     let mut path: Vec<&str> = Vec::new();

@@ -2,12 +2,12 @@
 
 use crate::figures::{Endpoints, FigureFacts, SHORTEST_S};
 
-/// Percent of one CPU below which there are more threads of a kind than it takes, and above which a kind wants one more
+/// Percent of one CPU below which there are more threads of a kind than the load needs, and above which one more would help
 /// (Petrovic 2020, section 5.2).
 pub(super) const IDLE_PERCENT: f64 = 30.0;
 pub(super) const BUSY_PERCENT: f64 = 50.0;
 
-/// The thread that does the work of journal, packer, logical, physical and hash threads where there are none of the last three.
+/// The thread that does the work of journal, packer, logical, physical and hash threads where the last three are set to 0.
 pub(super) const REQUESTS: &str = "reqQ";
 
 /// Kinds of threads by the metric that says how busy they are.
@@ -43,8 +43,8 @@ pub(super) const DOES: &[(&str, &str)] = &[
     (REQUESTS, "does the work of journal, packer and all zones"),
 ];
 
-/// Percent of one CPU that the busiest thread of all, and of each kind, took; `None` where a kind is not there, or where threads began
-/// anew meanwhile.
+/// Returns the percentage of one CPU that the busiest thread of all, and of each kind, took; `None` where a kind is not there, or where threads
+/// were restarted meanwhile.
 pub(super) fn figures(facts: &FigureFacts) -> Vec<(String, Option<f64>)> {
     let known = facts.ends("threads").zip(facts.seconds("threads"));
     let busiest = |is: &dyn Fn(&str) -> bool| {
@@ -61,8 +61,8 @@ pub(super) fn figures(facts: &FigureFacts) -> Vec<(String, Option<f64>)> {
     all.into_iter().chain(kinds).collect()
 }
 
-/// CPU seconds that threads took between two readings, each of which lists all that there are: one that only the second has was born
-/// meanwhile, and all of its time counts. `None` where one is gone or could not be read, as then there is more than is known.
+/// Returns the CPU seconds that threads took between two readings, each of which lists all threads: one that only the second has was started
+/// meanwhile, and all of its time counts. `None` where one is gone or could not be read, since then some time is unknown.
 pub(super) fn grown(ends: &Endpoints, is: impl Fn(&str) -> bool) -> Option<Vec<f64>> {
     let gone = ends.before.keys().any(|name| is(name) && !ends.after.contains_key(name));
     if gone || ends.before.is_empty() {
@@ -77,7 +77,7 @@ pub(super) fn grown(ends: &Endpoints, is: impl Fn(&str) -> bool) -> Option<Vec<f
         .collect()
 }
 
-/// Tells whether a thread is of a kind: several of one are numbered.
+/// Tells whether a thread is of a kind; several threads of one kind have numbers after the name.
 pub(super) fn is_of(kind: &str, name: &str) -> bool {
     let number = name.strip_prefix(kind);
     number.is_some_and(|number| number.bytes().all(|digit| digit.is_ascii_digit()))

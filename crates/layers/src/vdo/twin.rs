@@ -1,4 +1,4 @@
-//! The stand-in of a VDO volume: answers in dm-vdo's own syntax what follows from what was written.
+//! The stand-in of a VDO volume: it answers in dm-vdo's own syntax, with figures computed from what was written.
 
 mod follow;
 mod made;
@@ -42,7 +42,7 @@ pub(super) struct VdoTwin {
 /// The state of the deduplication index.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Index {
-    /// It opens in the background, until it is asked about.
+    /// It opens in the background; once it has been asked about it is online.
     Opening,
     Online,
     /// Open, and nothing is looked up.
@@ -70,8 +70,8 @@ struct State {
 }
 
 impl State {
-    /// Blocks of content were written, `stored` of them anew; what they replace goes, whichever load wrote it: each that was ever
-    /// written is as likely to be still there as any other.
+    /// Accounts for `content` written blocks, of which `stored` took new space. What they replace is gone, whichever load wrote it: each block
+    /// that was ever written is equally likely to be still there.
     fn replace(&mut self, content: f64, stored: f64, covered: f64) {
         let all = self.covered + content;
         let left = if all > 0.0 { (covered / all).min(1.0) } else { 0.0 };
@@ -105,13 +105,13 @@ impl VdoTwin {
         geometry::empty_overhead(self.pool_blocks, self.slabs, self.setup.slab_size) as f64
     }
 
-    /// Pages of the block map that are allocated: each leaf so far, and three pages above each of the first.
+    /// Pages of the block map that are allocated: each leaf so far, and three pages above each of the first leaves, until all such pages are there.
     fn map_pages(&self) -> f64 {
         let interior = geometry::interior(self.logical_blocks * BLOCK) as f64;
         self.state.leaves + (3.0 * self.state.leaves).min(interior)
     }
 
-    /// Blocks that hold data: a twin of a pool that is full stores no more, though it lets all writes pass.
+    /// Blocks that hold data: the twin of a full pool stores no more, although it lets all writes succeed.
     fn data(&self) -> f64 {
         let room = self.pool_blocks as f64 - self.fixed() - self.map_pages();
         self.state.data.min(room.max(0.0))
@@ -130,7 +130,7 @@ impl VdoTwin {
             "instance",
             "logicalBlockSize",
         ];
-        // What steps wait for comes true.
+        // These two are always answered, so that steps that wait for them come to an end.
         let awaited = ["packer.compressedFragmentsInPacker", "currentVIOsInProgress"];
         let known = !self.lost_track || of_setup.contains(&path) || awaited.contains(&path);
         (known && !words::UNMODELLED.iter().any(|what| path.ends_with(what)))
@@ -211,8 +211,8 @@ impl VdoTwin {
 }
 
 impl VdoTwin {
-    /// Follows what changes a volume that is up: another table, options of lvm, messages to the index. Whether it is of this volume: to
-    /// growth and messages nobody else answers.
+    /// Follows commands that change a volume that is up: another table, options of lvm, messages to the index. Returns whether the command is
+    /// for this volume: growth and messages are answered by nothing else.
     fn follow(&mut self, argv: &[String], answered: bool) -> bool {
         if let [program, verb, node, _, message] = argv
             && (program.as_str(), verb.as_str()) == ("dmsetup", "message")
@@ -268,7 +268,7 @@ impl Twin for VdoTwin {
         if self.made.is_up() && !was_up {
             self.starts += 1;
             self.index = Index::Opening;
-            // lvm formats as it makes; a table only starts what is formatted.
+            // lvm formats what it makes; a table only starts what is formatted already.
             if matches!(self.made, Made::ByLvm(_)) || std::mem::take(&mut self.formatted) {
                 self.state = State::default();
                 self.lost_track = false;
@@ -305,7 +305,7 @@ impl Twin for VdoTwin {
             Source::Threads { prefix }
                 if *prefix == format!("vdo{}:", self.starts.saturating_sub(1)) =>
             {
-                // Threads are there, and nobody models what they do.
+                // There are threads, but their work is not modelled.
                 Some(String::new())
             }
             _ => None,

@@ -1,4 +1,4 @@
-//! Which settings can work: lvm's ranges and dm-vdo's own checks, which otherwise show only as an activation
+//! Checks of settings: lvm's ranges and dm-vdo's own checks, which would otherwise show only as an activation
 //! that fails.
 
 use super::geometry;
@@ -97,7 +97,7 @@ fn zones(s: &Setup) -> Result<(), SettingError> {
     ))
 }
 
-/// The tail holds journal and summary whole.
+/// Checks that the tail holds the whole journal and the whole summary.
 fn tail(s: &Setup) -> Result<(), SettingError> {
     let size = s.tail_size.unwrap_or(geometry::TAIL);
     if size >= geometry::TAIL && size.is_multiple_of(geometry::BLOCK) {
@@ -105,7 +105,10 @@ fn tail(s: &Setup) -> Result<(), SettingError> {
     }
     Err(SettingError::new(
         "tail_size",
-        format!("tail_size of layer 'vdo' cannot be {}: too short or uneven", size_text(size)),
+        format!(
+            "tail_size of layer 'vdo' cannot be {}: too small, or no multiple of 4k",
+            size_text(size)
+        ),
         format!(
             "write a multiple of 4k from \"{}\": 32,768 blocks of the recovery journal and 64 of the slab summary",
             size_text(geometry::TAIL)
@@ -113,7 +116,7 @@ fn tail(s: &Setup) -> Result<(), SettingError> {
     ))
 }
 
-/// Checks the size of the block map cache. lvm and a table each have a smallest one, and dm-vdo needs a part for each logical thread:
+/// Checks the size of the block map cache. lvm and a table each have a minimum, and dm-vdo needs a part for each logical thread:
 /// with less it says "Insufficient block map cache for logical zones".
 fn cache(s: &Setup) -> Result<(), SettingError> {
     let needed = CACHE_PER_LOGICAL_THREAD * u64::from(s.logical_threads);
@@ -129,8 +132,11 @@ fn cache(s: &Setup) -> Result<(), SettingError> {
     };
     Err(SettingError::new(
         "block_map_cache",
-        format!("block_map_cache {} is too small or uneven: {why}", size_text(s.block_map_cache)),
-        format!("write block_map_cache = \"{}\" or more whole MiB", size_text(least)),
+        format!(
+            "block_map_cache {} is too small, or not in whole MiB: {why}",
+            size_text(s.block_map_cache)
+        ),
+        format!("write block_map_cache = \"{}\" or more, in whole MiB", size_text(least)),
     ))
 }
 

@@ -15,19 +15,19 @@ impl Volume<'_> {
         }
     }
 
-    /// Steps that bring the running volume to the setting `key`; `None` for what cannot change while it runs.
+    /// Steps that change the setting `key` of the running volume; `None` for a setting that cannot change while it runs.
     pub(super) fn change(&self, key: &str) -> Option<Vec<Step>> {
         let mut steps = match self.setup.via {
             Via::Lvm => by_lvm::change(self, key)?,
             Via::Table => by_table::change(self, key)?,
         };
         steps.extend(self.runs(&[key]));
-        // Whatever suspends the volume opens its index anew.
+        // Every suspension of the volume reopens its index.
         steps.extend(self.ready());
         Some(steps)
     }
 
-    /// Steps that take it down and bring it up again; `changed` when it has other settings then.
+    /// Steps that take it down and bring it up again, with other settings if they have `changed`.
     pub(super) fn restart(&self, changed: bool) -> Vec<Step> {
         match self.setup.via {
             Via::Lvm => by_lvm::restart(self, changed),
@@ -35,7 +35,7 @@ impl Volume<'_> {
         }
     }
 
-    /// Steps that take down all that it consists of, and those that bring up what is there; not yet what is waited for then.
+    /// Steps that take down all parts of it, and steps that bring them up again, without the waits that follow.
     pub(super) fn restart_all(&self) -> Restart {
         match self.setup.via {
             Via::Lvm => by_lvm::group(self).again(),
@@ -43,7 +43,7 @@ impl Volume<'_> {
         }
     }
 
-    /// Steps that make the running volume, or the pool below it, as large as they are set.
+    /// Steps that grow the running volume, or the pool below it, to the size that is set.
     pub(super) fn grow(&self, logical: bool, physical: bool) -> Vec<Step> {
         match self.setup.via {
             Via::Lvm => by_lvm::grow(self, logical, physical),

@@ -83,8 +83,8 @@ impl Volume<'_> {
         }]
     }
 
-    /// Waits until the kernel's table has these settings as they are here: what changes a running volume may have changed less than it says.
-    /// Of the largest discard the queue has to say so too, since dm-vdo 9.1 tells it the one before (`by_table::change`).
+    /// Returns waits until the kernel's table has these settings: a command may change less of a running volume than it reports. For the largest
+    /// discard the device's queue must show it, too, since dm-vdo 9.1 gives it the previous value (`by_table::change`).
     pub(super) fn runs(&self, keys: &[&str]) -> Vec<Step> {
         let settings = self.setup.settings();
         let sizes = |key: &str| match key {
@@ -111,7 +111,7 @@ impl Volume<'_> {
     }
 }
 
-/// A wait until what the kernel says is what it was told.
+/// Returns the wait until the kernel reports the value `is`.
 fn readback(source: Source, parser: &str, field: &str, is: String) -> Step {
     let about = match &source {
         Source::Queue { attribute, .. } => format!("see that {attribute} is {is}"),

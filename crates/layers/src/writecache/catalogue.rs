@@ -25,9 +25,9 @@ pub(super) static METRICS: &[Metric] = &[
     caching::DIRTY,
     counter(
         "writes_around",
-        "writes past the cache",
+        "writes around the cache",
         Better::Lower,
-        "Blocks that were written to the slow device because the cache had no free block, or keeps none anew (cleaner, metadata_only).",
+        "Blocks that were written to the slow device because the cache had no free block, or takes no such blocks (cleaner, metadata_only).",
     ),
     counter(
         "blocked_on_freelist",
@@ -53,8 +53,8 @@ pub(super) const COUNTERS: &[&[Metric]] = &[
         "reads", Count, Counter, "Blocks that were read.";
         "read_hits", Count, Counter, "Blocks among them that the cache had.";
         "writes", Count, Counter, "Blocks that were written.";
-        "write_hits_uncommitted", Count, Counter, "Blocks among them that the cache had, and had not made durable.";
-        "write_hits_committed", Count, Counter, "Blocks among them that the cache had, durable.";
+        "write_hits_uncommitted", Count, Counter, "Blocks among them that the cache had, but had not made durable.";
+        "write_hits_committed", Count, Counter, "Blocks among them that the cache had, and had made durable.";
         "writes_around", Count, Counter, "Blocks among them that went to the slow device.";
         "writes_allocated", Count, Counter, "Blocks among them that took a free block of the cache.";
         "writes_blocked", Count, Counter, "Writes that waited for a free block.";
@@ -66,7 +66,7 @@ pub(super) const COUNTERS: &[&[Metric]] = &[
     },
 ];
 
-/// The fill of the cache, as `lvs` tells it.
+/// The fill of the cache, as `lvs` shows it.
 pub(super) const OVERVIEW: Overview = Overview {
     probe: "writecache",
     columns: &[
@@ -113,7 +113,7 @@ pub(super) const CHARTS: &[Chart] = &[
     Chart {
         id: "writes",
         title: "Where writes went",
-        help: "Blocks per second that took a block of the cache, that found theirs there, and that went past it to the slow device.",
+        help: "Blocks per second that took a free block of the cache, that replaced a block there, and that went around it to the slow device.",
         series: &[
             status("writes_allocated", "into the cache"),
             status("write_hits_committed", "over durable ones there"),

@@ -1,4 +1,4 @@
-//! A volume with a write cache as a layer: what it answers with.
+//! A volume with a write cache as a layer: its implementation of [`Layer`].
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ impl Layer for Setup {
     fn raise(&self, at: &Place) -> Result<RaisePlan, SettingError> {
         self.validate(at)?;
         let group = group(at);
-        // lvm puts a write cache in front of a volume that is down, and takes one that is down.
+        // lvm attaches a write cache only while both the volume and the cache volume are down.
         let down = ["--activate", "n"];
         let mut up = group.up();
         up.push(self.sizes.make_volume(&group, at, &down));
@@ -80,7 +80,7 @@ fn group<'a>(at: &Place<'a>) -> Group {
     Group::of(at, &INPUTS.map(|input| input.name))
 }
 
-/// Steps that put the cache in front of a volume that is down, bring it up, and look whether it is as asked.
+/// Steps that put the cache in front of a volume that is down, bring it up, and check that it is as asked for.
 fn attached(setup: &Setup, group: &Group) -> Vec<Step> {
     let up = group.change("bring the volume up", &["--activate", "y"], VOLUME);
     let table = Source::DmTable { node: group.node(VOLUME) };

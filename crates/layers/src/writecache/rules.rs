@@ -13,10 +13,10 @@ pub(super) const RULES: &[LayerRule] = &[NOTHING_TO_KEEP, FULL];
 
 const NOTHING_TO_KEEP: LayerRule = LayerRule {
     id: "nothing_to_keep",
-    text: "A write cache keeps what is written alone: reads of anything else go to the slow device as without it.",
+    text: "A write cache keeps only what is written: reads of anything else go to the slow device as without it.",
     reads: "operations of the first measured load and of the stages before it",
     threshold: None,
-    remedy: "Write before or while it is read, or take the layer lvmcache, which keeps what is read.",
+    remedy: "Write data before or while it is read, or take the layer lvmcache, which keeps what is read.",
     source: "the kernel's admin-guide/device-mapper/writecache",
     check: Check::Plan(nothing_to_keep),
 };
@@ -26,7 +26,7 @@ fn nothing_to_keep(facts: &PlannedFacts, _: ThresholdTest) -> Option<Observation
     let measured = facts.stages[first].load.as_ref()?;
     let writes = facts.stages[..=first].iter().any(PlannedStage::brings_data);
     let message = format!(
-        "Stage {} only reads, and nothing was written before: a write cache holds nothing of that.",
+        "Stage {} only reads, and nothing was written before: the write cache holds nothing of what it reads.",
         facts.stages[first].name
     );
     (measured.does(OperationKind::Reads) && !writes)
@@ -35,8 +35,8 @@ fn nothing_to_keep(facts: &PlannedFacts, _: ThresholdTest) -> Option<Observation
 
 const FULL: LayerRule = LayerRule {
     id: "write_cache_full",
-    text: "The cache was full: what was measured is the slow device.",
-    reads: "writes_around and writes_blocked of measured stages, of the blocks written, unless cleaner or metadata_only is on",
+    text: "The cache was full: the slow device was measured.",
+    reads: "writes_around and writes_blocked of measured stages, as a share of the blocks written, unless cleaner or metadata_only is on",
     threshold: Threshold::above(1.0, Unit::Percent),
     remedy: "Give it a larger cache_size, or measure shorter bursts with rests between them; a lower low_watermark leaves more of it free before a burst.",
     source: "the kernel's admin-guide/device-mapper/writecache",
@@ -54,12 +54,12 @@ fn full(facts: &RuleFacts, stage: &MeasuredStage, threshold: ThresholdTest) -> O
     let share = threshold.passed(100.0 * (around + blocked) / grew("writes")?.max(1.0))?;
     Some(Observation {
         message: Some(format!(
-            "The cache was full in stage {}: what was measured there is the slow device.",
+            "The cache was full in stage {}: the slow device was measured there.",
             stage.stage.name
         )),
         figures: vec![
-            threshold.figure("writes past it or waiting", share),
-            figure("blocks past it", around, Unit::Count),
+            threshold.figure("writes that went around it or waited", share),
+            figure("blocks written around it", around, Unit::Count),
             figure("writes that waited", blocked, Unit::Count),
         ],
         ..Observation::default()

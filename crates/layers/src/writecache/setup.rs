@@ -18,18 +18,18 @@ const BLOCKS: [u64; 2] = [512, 4096];
 pub(super) const KEYS: &[Key] = keys! {
     tier::SIZE;
     tier::CACHE_SIZE;
-    "block_size", Size(4096, ["512 or 4k", "\"4k\""]), "Unit in which writes are kept; a write of less is read, changed and written.";
+    "block_size", Size(4096, ["512 or 4k", "\"4k\""]), "Unit in which writes are kept; for a smaller write the block is read, changed and written.";
     "high_watermark", Number(50, (0, 100), ["percent,", ", not below low_watermark"]),
-        "Share of the cache from which on data is written back.";
-    "low_watermark", Number(45, (0, 100), ["percent,", ""]), "Share of the cache down to which data is written back.";
+        "Fill of the cache at which writing back begins.";
+    "low_watermark", Number(45, (0, 100), ["percent,", ""]), "Fill of the cache at which writing back ends.";
     "writeback_jobs", Number(0, (0, u32::MAX), ["a whole number", "; 0 is no limit"]), "Most blocks that are written back at once.";
     "autocommit_blocks", whole(65_536, (1, u32::MAX)), "Blocks after which the cache makes its metadata durable by itself.";
-    "autocommit_time", Number(1000, (1, 3_600_000), ["milliseconds,", ""]), "Time after which it does so though it was not asked to flush.";
+    "autocommit_time", Number(1000, (1, 3_600_000), ["milliseconds,", ""]), "Time after which the cache makes its metadata durable without being asked to flush.";
     "max_age", Number(0, (0, 86_400_000), ["milliseconds,", "; 0 is for ever"]),
-        "Age at which a block is written back though the cache is not full.";
+        "Age at which a block is written back even if the cache is not full.";
     "pause_writeback", Number(3000, (0, 3_600_000), ["milliseconds,", ""]),
-        "Time for which nothing is written back after a write went past the cache to the slow device.";
-    "cleaner", Switch(false), "Whether nothing goes to the cache any more and all of it is written back.";
+        "Time for which nothing is written back after a write went around the cache to the slow device.";
+    "cleaner", Switch(false), "Whether the cache takes no more writes and all of it is written back.";
     "metadata_only", Switch(false), "Whether only writes that a file system marks as metadata go to the cache.";
 };
 
@@ -40,7 +40,7 @@ pub(super) const ACTIONS: &[ActionKind] = &[
     ActionKind { alone: true, ..tier_actions::ACTIONS[2] },
     ActionKind {
         name: "flush",
-        about: "Writes everything back that the cache holds, and empties it.",
+        about: "Writes back everything that the cache holds, and empties it.",
         keys: &[],
         alone: false,
         loses: false,
@@ -102,24 +102,24 @@ impl Setup {
         self.numbers.iter().find(|(own, ..)| *own == word).map_or(0, |(_, value, _)| *value)
     }
 
-    /// Each setting but the sizes, as text.
+    /// Returns every setting except the sizes, as text.
     pub(super) fn words(&self) -> impl Iterator<Item = (&'static str, String)> {
         let numbers = self.numbers.iter().map(|(word, value, _)| (*word, value.to_string()));
         let switches = self.switches.iter().map(|(word, on)| (*word, on_off(*on)));
         numbers.chain(switches)
     }
 
-    /// The settings that are not what the kernel takes by itself, as lvm takes them.
+    /// Returns the settings that differ from the kernel's defaults, in the form that lvm takes.
     pub(super) fn non_defaults(&self) -> impl Iterator<Item = (&'static str, u32)> {
         let numbers = self.numbers.iter().filter(|(_, value, default)| value != default);
         let numbers = numbers.map(|(word, value, _)| (*word, *value));
         numbers.chain(self.switches.iter().filter(|(_, on)| *on).map(|(word, _)| (*word, 1)))
     }
 
-    /// Refuses what the devices under it cannot be.
+    /// Refuses settings that its devices cannot have, and a cache that takes too much memory.
     pub(super) fn validate(&self, at: &Place) -> Result<(), SettingError> {
         self.sizes.validate(NAME, at)?;
-        // An entry of 40 bytes for each block; lvmcache(7) names 2 % of the cache for blocks of 4 KiB.
+        // The kernel keeps an entry for each block; lvmcache(7) names 2 % of the cache for blocks of 4 KiB.
         let memory = self.memory_bytes(at);
         if memory > MOST_MEMORY {
             return Err(SettingError::new(
@@ -143,5 +143,5 @@ impl Setup {
 
 /// Bytes of memory for a block of the cache: 2 GiB for 100 GiB in blocks of 4 KiB (lvmcache(7)).
 const ENTRY: u64 = 84;
-/// Memory that no machine of a test has to give, bytes.
+/// The largest allowed memory for entries, bytes: no test machine has more to spare.
 const MOST_MEMORY: u64 = 64 << 30;

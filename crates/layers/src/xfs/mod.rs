@@ -33,7 +33,7 @@ const KEYS: &[Key] = keys! {
     keys::MOUNT_OPTIONS;
 };
 
-/// Numbers of `stats` that are read: the field, its line, and its place in the line. Those of `xpc` have 64 bits, all others 32.
+/// Numbers of `stats` that are read: the field, its line, and its place in the line. Numbers of the line `xpc` have 64 bits, all others 32.
 const FIELDS: [(&str, &str, usize); 9] = [
     ("extents_allocated", "extent_alloc", 0),
     ("blocks_allocated", "extent_alloc", 1),
@@ -53,7 +53,7 @@ const COUNTERS: &[Metric] = counters! { "stats":
     "blocks_freed", Count, Counter, "Blocks in these extents.";
     "log_writes", Count, Counter, "Writes to the log.";
     "log_blocks", Count, Counter, "Blocks of 512 bytes that were written to the log.";
-    "log_forces", Count, Counter, "Times that somebody waited for the log.";
+    "log_forces", Count, Counter, "Times that something had to wait for the log.";
     "write_bytes", Bytes, Counter, "Bytes that programs wrote to files.";
     "read_bytes", Bytes, Counter, "Bytes that programs read of files.";
 };
@@ -104,7 +104,7 @@ struct Xfs {
     options: Options,
 }
 
-/// The first kernel that mounts what mkfs.xfs makes by itself, and what it makes otherwise for older ones: flag, key and value.
+/// The first kernel that mounts what mkfs.xfs makes by default, and the options for older kernels: flag, key and value.
 const TODAYS: [u64; 2] = [6, 1];
 const OLDER: [(&str, &str, &str); 4] = [
     ("-m", "bigtime", "0"),
@@ -125,7 +125,7 @@ impl Xfs {
         })
     }
 
-    /// Returns the flags of mkfs.xfs for the oldest kernel that is to mount it, without what the experiment says itself.
+    /// Returns the flags of mkfs.xfs for the oldest kernel that must be able to mount it, without options that the experiment sets itself.
     fn format(&self) -> Vec<String> {
         let oldest = self.format.as_deref().and_then(filesystem::kernel_version);
         let sets = |key: &str| {
@@ -139,7 +139,7 @@ impl Xfs {
             .collect()
     }
 
-    /// Returns what is to be made and mounted at `at`.
+    /// Returns the file system to make and mount at `at`.
     fn file_system(&self, at: &Place) -> FileSystem {
         let uuid = at.uuid_text();
         let metadata = format!("reflink={},uuid={uuid}", u8::from(self.reflink));

@@ -1,7 +1,7 @@
-//! The first blocks that are written, all of them and in order: they show what the order of sizes does to VDO's packer.
+//! The first written blocks, complete and in order: they show how the order of sizes affects VDO's packer.
 //!
-//! The packer puts neighbours together. A sample has no neighbours, and in random order sizes pack better than those of real data,
-//! which has stretches of like sizes. The difference is measured here, and added to the sample's figure.
+//! The packer combines neighbouring blocks. A sample has no neighbours, and sizes in random order pack better than those of real data, which has
+//! stretches of similar sizes. The difference is measured here, and added to the sample's figure.
 
 use std::collections::HashSet;
 
@@ -10,16 +10,17 @@ use crate::name::Name;
 use crate::packer::{Packed, Packer};
 use crate::{BLOCK, Fingerprint};
 
-/// First blocks that are kept: as many as a stratum of a profile has.
+/// Number of first blocks that are kept: as many as a stratum of a profile has.
 pub const BEGINNING: usize = 4096;
-/// Least sizes for a statement on their order.
+/// Smallest number of sizes from which the effect of their order can be estimated.
 const FEWEST: usize = 256;
-/// Stretches that the jackknife leaves out in turn.
+/// Number of stretches, each of which the jackknife leaves out in turn.
 const STRETCHES: usize = 8;
-/// Factor on the standard error for so few stretches: the 97.5 % quantile of Student's t with 7 degrees of freedom over the normal's.
+/// Factor on the standard error because of the small number of stretches: the 97.5 % quantile of Student's t with 7 degrees of freedom divided by
+/// that of the normal distribution.
 const STUDENT: f64 = 2.365 / 1.96;
 
-/// The blocks, until their sizes are taken.
+/// The first blocks, until their sizes are measured.
 #[derive(Default)]
 pub(super) struct Beginning {
     names: Vec<Name>,
@@ -37,12 +38,12 @@ impl Beginning {
         }
     }
 
-    /// From now on blocks are missing: nothing more is kept.
+    /// Notes that blocks will be missing from now on, so that nothing more is kept.
     pub(super) fn close(&mut self) {
         self.closed = true;
     }
 
-    /// Blocks that are kept.
+    /// Number of blocks that are kept.
     pub(super) fn len(&self) -> usize {
         self.names.len()
     }
@@ -64,14 +65,14 @@ pub(super) fn packed(sizes: impl IntoIterator<Item = usize>) -> Packed {
     packer.finish()
 }
 
-/// Points that the packer saves more on sizes in their order than in random order, and the standard error of that by the delete-a-group
-/// jackknife (Efron 1982): sqrt((g - 1) / g x sum of squares) over g stretches. `None` for too few sizes.
+/// Percentage points by which the packer saves more on sizes in their order than in random order, and the standard error of that by the
+/// delete-a-group jackknife (Efron 1982): sqrt((g - 1) / g x sum of squares) over g stretches. `None` if there are too few sizes.
 pub(super) fn gained_by_order(sizes: &[(Fingerprint, usize)]) -> Option<(f64, f64)> {
     if sizes.len() < FEWEST {
         return None;
     }
     let mut random: Vec<usize> = (0..sizes.len()).collect();
-    // By fingerprint: a random order that is the same every time.
+    // The order of fingerprints, a random order that is the same every time.
     random.sort_unstable_by_key(|&at| sizes[at].0);
     let gained = |left_out: std::ops::Range<usize>| {
         let saved = |order: &mut dyn Iterator<Item = usize>| {

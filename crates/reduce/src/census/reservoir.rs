@@ -1,7 +1,7 @@
-//! The reservoir: a bounded sample of the census' blocks, kept with their bytes until their LZ4 size is taken.
+//! The reservoir: a bounded sample of the blocks of the census, kept with their bytes until their LZ4 size is measured.
 //!
-//! It has a sampling shift of its own on top of the census'. When it is full the shift is raised and what no longer passes is dropped
-//! (a threshold sample by hash, so that it does not depend on the order of arrival).
+//! It has a sampling shift of its own on top of that of the census. When it is full the shift is raised and blocks that no longer pass are dropped (a
+//! threshold sample by hash, so that it does not depend on the order of arrival).
 
 use rustc_hash::FxHashMap as HashMap;
 
@@ -9,12 +9,12 @@ use crate::name::Name;
 use crate::pick::MAX_SHIFT;
 use crate::{BLOCK, Fingerprint};
 
-/// Most blocks whose LZ4 size is taken, when they are of 4096 bytes.
+/// Most blocks whose LZ4 size is measured, if they have 4096 bytes.
 pub(crate) const SIZED_BLOCKS: usize = 2048;
-/// Their bytes in all; of larger blocks fewer are kept, but at least one.
+/// Most bytes of these blocks together; of larger blocks fewer are kept, but at least one.
 const SIZED_BYTES: usize = SIZED_BLOCKS * BLOCK;
 
-/// Most blocks of `unit` bytes whose LZ4 size is taken.
+/// Most blocks of `unit` bytes whose LZ4 size is measured.
 pub const fn most_sized(unit: usize) -> usize {
     let blocks = SIZED_BYTES / unit;
     if blocks > SIZED_BLOCKS {
@@ -53,7 +53,7 @@ impl Reservoir {
         self.places.len()
     }
 
-    /// Drops blocks that the census' sample no longer has.
+    /// Drops blocks that are no longer in the sample of the census.
     pub(super) fn tighten(&mut self, shift: u32) {
         self.retain(|name| name.passes(shift));
     }
@@ -89,7 +89,7 @@ impl Reservoir {
             self.places.insert(name.print, (name, place));
         } else {
             if self.bytes.is_empty() {
-                // One more than `most` is held before the shift is raised.
+                // One block more than `most` is held before the shift is raised.
                 self.bytes.reserve_exact((most + 1) * self.unit);
             }
             self.places.insert(name.print, (name, self.bytes.len()));
@@ -100,7 +100,7 @@ impl Reservoir {
         }
     }
 
-    /// All blocks in the order of their fingerprints: a random order that is the same every time.
+    /// All blocks in the order of their fingerprints, a random order that is the same every time.
     pub(super) fn in_order(&self) -> impl Iterator<Item = &[u8]> {
         let mut places: Vec<_> =
             self.places.iter().map(|(print, &(_, place))| (print, place)).collect();

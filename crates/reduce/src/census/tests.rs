@@ -30,7 +30,7 @@ fn nothing_written_gives_no_figures() {
 
 #[test]
 fn few_contents_that_come_very_often_are_counted_though_the_sample_may_hold_none() {
-    // Half of the first 4000 blocks are of ten contents, half of the others of what was new 4001 blocks before.
+    // Half of the first 4000 blocks come from ten contents; half of the others repeat a content that was new 4001 blocks before.
     let ids = |seed: u64| {
         (0..64_000u64).map(move |n| {
             let content = match (n % 2, n < 4000) {
@@ -73,7 +73,7 @@ fn a_caller_that_becomes_stricter_before_the_census_does_loses_nothing_of_the_sa
 
 #[test]
 fn the_stated_errors_of_sizes_cover_what_all_sizes_would_have_given() {
-    // Random bytes, and what LZ4 makes of blocks with so many and zeros behind them.
+    // Numbers of random bytes in a block, and the LZ4 sizes of blocks with that many followed by zeros.
     let kinds = [200, 900, 1600, 4096];
     let mut lz4 = Lz4::new();
     let sizes = kinds.map(|random| lz4.size(&block(7, random)).unwrap());
@@ -105,14 +105,14 @@ fn the_stated_errors_of_sizes_cover_what_all_sizes_would_have_given() {
     }
     // 38 of 40 on average; fewer than 34 happen once in a hundred.
     assert!(covered.iter().all(|&covered| covered >= 34), "{covered:?}");
-    // Where nothing is left out, or all is alike, there is no error.
+    // If nothing is left out, or all sizes are equal, there is no error.
     let few = census(1000, 1..500);
     assert_eq!(few.lz4_saving_error_points, Some(0.0));
     assert_eq!(few.packer_saving_error_points, Some(0.0));
     assert_eq!(census(100_000, 1..9000).packer_saving_error_points, Some(0.0));
 }
 
-/// Random bytes of a block, in stretches of like blocks: as files have them.
+/// Numbers of random bytes per block, in stretches of similar blocks, as files have them.
 fn stretches(seed: u64) -> impl Iterator<Item = usize> {
     let mut rng = Seed(seed).derive("stretches").generator();
     let (mut left, mut level) = (0, 0);
@@ -166,7 +166,7 @@ fn all_that_was_written_is_packed_as_it_was_written_and_without_order_nothing_is
     let found = whole.finish();
     assert_eq!(found.packer_saving_percent, truth.saving_percent());
     assert_eq!(found.packer_saving_error_points, Some(0.0));
-    // Named by somebody who kept nothing of the beginning.
+    // Named by a caller that kept nothing of the beginning.
     let mut named = Census::new(100_000);
     for block in &blocks {
         named.written(1);
@@ -280,8 +280,8 @@ fn blocks_of_other_sizes_are_counted_and_sized_as_they_are_and_memory_stays_boun
     }
 }
 
-/// Returns how often each content came, the copies above the usual taken away, and how many these were: what a census that saw every block
-/// does when it becomes strict, counted from the definition.
+/// Takes away the copies above the mean of contents that are repeated often, and returns how many these were: what a census that saw every block does
+/// when it starts sampling, computed from the definition.
 fn without_the_often(copies: &mut HashMap<u64, u64>) -> u64 {
     let mean = copies.values().sum::<u64>().div_ceil((copies.len() as u64).max(1));
     let often = copies.values_mut().filter(|n| **n > OFTEN * mean);
@@ -339,7 +339,7 @@ proptest::proptest! {
     }
 }
 
-/// A census beside what the addresses really hold: content numbers, 0 for a zero block.
+/// A census together with what the addresses really hold: content numbers, 0 for a zero block.
 struct Volume {
     census: Census,
     addresses: Arc<Addresses>,
@@ -383,7 +383,7 @@ impl Volume {
         self.holds.retain(|address, _| !(from..to).contains(address));
     }
 
-    /// Duplicates among what is there, percent, and the blocks.
+    /// Share of duplicates among the blocks that are there, percent, and the number of blocks.
     fn truth(&self) -> (Option<f64>, u64) {
         let data = self.holds.values().filter(|&&id| id != 0);
         let distinct = data.clone().collect::<std::collections::HashSet<_>>().len();

@@ -1,12 +1,12 @@
-//! The size of an index: in memory, on disk, and in blocks that it remembers.
+//! The size of an index: in memory, on disk, and in the number of blocks that it remembers.
 
 use crate::BLOCK;
 
-/// Records on one 32 KiB page of a chapter, 32 bytes each.
+/// Number of records on one 32 KiB page of a chapter, 32 bytes each.
 const RECORDS_PER_PAGE: u64 = 1024;
-/// Chapters of a dense index with at most 1 GiB of memory (UDS, `config.c`).
+/// Number of chapters of a dense index with at most 1 GiB of memory (UDS, `config.c`).
 const CHAPTERS: u64 = 1024;
-/// Blocks that vdoformat 8.3.1.1 reserves for an index of these quarters of a GiB: dense, sparse.
+/// Blocks that vdoformat 8.3.1.1 reserves for an index, by its memory in quarters of a GiB: (memory, dense, sparse).
 const ON_DISK: [(u64, u64, u64); 6] = [
     (1, 679_127, 5_822_251),
     (2, 1_366_399, 11_726_359),
@@ -16,7 +16,7 @@ const ON_DISK: [(u64, u64, u64); 6] = [
     (16, 11_058_007, 93_909_179),
 ];
 
-/// Memory of an index, in the sizes that VDO takes: 0.25, 0.5, 0.75 or 1 to 1024 GiB.
+/// Memory of an index, in the sizes that VDO accepts: 0.25, 0.5, 0.75 or 1 to 1024 GiB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IndexMemory {
     quarters: u64,
@@ -26,14 +26,14 @@ impl IndexMemory {
     /// The smallest, VDO's default: 0.25 GiB.
     pub const SMALLEST: Self = Self { quarters: 1 };
 
-    /// The least that VDO takes and that is at least `bytes`; `None` above 1 TiB.
+    /// The smallest size that VDO accepts and that is at least `bytes`; `None` above 1 TiB.
     pub fn at_least(bytes: u64) -> Option<Self> {
         let quarters = bytes.div_ceil(1 << 28).max(1);
         let quarters = if quarters <= 4 { quarters } else { quarters.next_multiple_of(4) };
         (quarters <= 4096).then_some(Self { quarters })
     }
 
-    /// The next larger; `None` above 1 TiB.
+    /// The next larger size; `None` above 1 TiB.
     pub fn next(self) -> Option<Self> {
         Self::at_least(self.bytes() + 1)
     }
@@ -62,7 +62,7 @@ impl Geometry {
     /// VDO's default: 0.25 GiB, dense.
     pub const DEFAULT: Self = Self { memory: IndexMemory::SMALLEST, sparse: false };
 
-    /// Records that a chapter takes: 64 pages of them for each quarter GiB, 256 pages from 1 GiB on.
+    /// Number of records in a chapter: 64 pages of them for each quarter GiB, 256 pages from 1 GiB on.
     pub fn records_per_chapter(self) -> u64 {
         64 * self.memory.quarters.min(4) * RECORDS_PER_PAGE
     }
@@ -71,17 +71,17 @@ impl Geometry {
         CHAPTERS * (self.memory.quarters / 4).max(1)
     }
 
-    /// Chapters that are remembered, the open one included.
+    /// Number of chapters that are remembered, the open one included.
     pub fn chapters(self) -> u64 {
         self.dense_base() * if self.sparse { 10 } else { 1 }
     }
 
-    /// Number of the newest chapters of which every name is in memory.
+    /// Number of newest chapters whose names are all in memory.
     pub fn dense_chapters(self) -> u64 {
         if self.sparse { self.dense_base() / 2 } else { self.chapters() }
     }
 
-    /// Blocks that the index remembers: 256 GiB of them for 0.25 GiB dense, ten times as much sparse.
+    /// Number of blocks that the index remembers: 256 GiB of them for 0.25 GiB dense, ten times as many if sparse.
     pub fn window_blocks(self) -> u64 {
         self.records_per_chapter() * self.chapters()
     }

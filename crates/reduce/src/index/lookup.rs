@@ -1,12 +1,12 @@
-//! An index that holds records: fingerprint to whatever place the caller keeps blocks in.
+//! An index that holds records: it maps fingerprints to whatever the caller uses as places of blocks.
 
 use std::collections::{HashMap, VecDeque};
 
 use super::{Chapter, DedupeWindow, Geometry};
 use crate::{BLOCK, Fingerprint};
 
-/// The answer of an index to a fingerprint. It is advice: the block there may have changed since, so a caller that has both blocks at
-/// hand compares them with [`Advice::confirmed`].
+/// The answer of an index to a fingerprint. It is only advice: the block there may have changed since, so a caller that has both blocks at hand
+/// compares them with [`Advice::confirmed`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Advice<P> {
     /// Place of the block when the record was made.
@@ -14,19 +14,19 @@ pub struct Advice<P> {
 }
 
 impl<P> Advice<P> {
-    /// Tells whether the block at the advised place is the very block, byte for byte.
+    /// Tells whether the block at the advised place is the same block, byte for byte.
     pub fn confirmed(&self, there: &[u8; BLOCK], block: &[u8; BLOCK]) -> bool {
         there == block
     }
 }
 
-/// The index of a volume: bounded by its geometry, at most `window_blocks` records of some 50 bytes.
+/// The index of a volume, bounded by its geometry: at most `window_blocks` records of some 50 bytes.
 pub struct Index<P> {
     window: DedupeWindow,
     records: HashMap<Fingerprint, (Chapter, P)>,
-    /// Names put into each remembered chapter, the oldest first; some have moved on since.
+    /// Names that were put into each remembered chapter, the oldest chapter first; some of them have moved to a newer one since.
     chapters: VecDeque<Vec<Fingerprint>>,
-    /// The number of the first in `chapters`.
+    /// Number of the first chapter in `chapters`.
     first: Chapter,
 }
 
@@ -41,12 +41,12 @@ impl<P: Copy> Index<P> {
         }
     }
 
-    /// Records that are held.
+    /// Number of records.
     pub fn len(&self) -> usize {
         self.records.len()
     }
 
-    /// Tells whether none is held.
+    /// Tells whether it holds no records.
     pub fn is_empty(&self) -> bool {
         self.records.is_empty()
     }
@@ -63,7 +63,7 @@ impl<P: Copy> Index<P> {
         Some(Advice { place })
     }
 
-    /// Records that the block with this fingerprint is at `place`, whatever was known of it before.
+    /// Records that the block with this fingerprint is at `place`, replacing any earlier record of it.
     pub fn insert(&mut self, print: Fingerprint, place: P) {
         match self.records.get_mut(&print) {
             Some(record) if record.0 == self.window.open_chapter() => record.1 = place,
@@ -95,7 +95,7 @@ impl<P: Copy> Index<P> {
     }
 }
 
-/// The number of a content that decides whether its name stays in memory in the sparse part.
+/// A number derived from the content, which decides whether its name stays in memory in the sparse part.
 fn name(print: Fingerprint) -> u64 {
     (print.0 >> 64) as u64
 }
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn agrees_with_a_naive_index_through_many_chapters() {
-        // The smallest real chapter takes 65,536 records: the naive one is as large, its window too.
+        // The smallest real chapter takes 65,536 records; the naive index uses the same size and the same window.
         let geometry = Geometry::DEFAULT;
         let mut naive = Naive {
             chapters: vec![Vec::new()],
@@ -185,14 +185,14 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_by_the_window() {
-        // A window of a few chapters, by putting whole chapters at once.
+        // A window of only a few chapters, reached by putting in whole chapters at once.
         let mut index = Index::new(Geometry::DEFAULT);
         let chapter = Geometry::DEFAULT.records_per_chapter();
         for id in 0..1000 {
             index.insert(print(id), id);
         }
         index.window.put(chapter * Geometry::DEFAULT.chapters());
-        // What other chapters would have left behind.
+        // Stands for the entries that other chapters would have left behind.
         while (index.first as usize + index.chapters.len()) <= index.window.open as usize {
             index.chapters.push_back(Vec::new());
         }

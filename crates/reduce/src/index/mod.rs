@@ -1,7 +1,7 @@
-//! The dedupe index: which fingerprints are still remembered, and where their blocks are.
+//! The dedupe index: the fingerprints that are still remembered, and the places of their blocks.
 //!
-//! After UDS, the index of dm-vdo. Records go into the open chapter; a full chapter is closed, and the oldest is forgotten. A record found
-//! in a closed chapter moves to the open one, so that records in use stay (LRU by chapter).
+//! Modelled on UDS, the index of dm-vdo. Records go into the open chapter; a full chapter is closed, and the oldest is forgotten. A record found in a
+//! closed chapter moves to the open one, so that records in use stay (LRU by chapter).
 
 mod geometry;
 mod lookup;

@@ -1,28 +1,28 @@
-//! The dedupe window: which chapter is open, and whether a record of an older one is still found.
+//! The dedupe window: the open chapter, and whether a record of an older chapter can still be found.
 
 use super::Geometry;
 
-/// The number of a chapter, counted from the first that was ever open.
+/// The number of a chapter, counted from the first chapter ever opened.
 pub type Chapter = u32;
 
-/// One name in this many stays in memory for the sparse part of an index (UDS, `config.c`).
+/// In the sparse part of an index one name in this many stays in memory (UDS, `config.c`).
 const SAMPLE_RATE: u64 = 32;
-/// Sparse chapters whose names are all in memory at a time (UDS, `config.c`).
+/// Number of sparse chapters whose names are all in memory at a time (UDS, `config.c`).
 const CACHED_CHAPTERS: usize = 7;
 
-/// The position of an index's window. It holds no records: whoever holds them keeps the chapter of each.
+/// The position of an index's window. It holds no records: whoever holds the records stores the chapter of each.
 #[derive(Debug, Clone)]
 pub struct DedupeWindow {
     geometry: Geometry,
     pub(super) open: Chapter,
-    /// Records in the open chapter.
+    /// Number of records in the open chapter.
     filled: u64,
-    /// Sparse chapters in memory, the last used at the end.
+    /// Sparse chapters in memory, the most recently used last.
     cached: Vec<Chapter>,
 }
 
 impl DedupeWindow {
-    /// An empty index.
+    /// The window of an empty index.
     pub fn new(geometry: Geometry) -> Self {
         Self { geometry, open: 0, filled: 0, cached: Vec::new() }
     }
@@ -43,8 +43,8 @@ impl DedupeWindow {
         (self.open + 1).saturating_sub(chapters)
     }
 
-    /// Tells whether a record of this chapter is found. `name` is any number spread evenly that belongs to the content: in the
-    /// sparse part, names that are multiples of 32 are found at once, and bring their chapter's other names into memory.
+    /// Tells whether a record of this chapter is found. `name` is any evenly distributed number derived from the content: in the sparse part, names
+    /// that are multiples of 32 are found at once, and bring the other names of their chapter into memory.
     pub fn finds(&mut self, chapter: Chapter, name: u64) -> bool {
         let age = u64::from(self.open.saturating_sub(chapter));
         if age < self.geometry.dense_chapters() {
@@ -66,8 +66,8 @@ impl DedupeWindow {
         true
     }
 
-    /// Takes `records` into the open chapter, new ones or such that moved there from an older chapter; gives the chapter
-    /// that holds them (the one that was open before, when they fill it).
+    /// Adds `records` to the open chapter, both new ones and those that move there from an older chapter; returns the chapter that holds them (if
+    /// they fill the open chapter, the one that was open before).
     pub fn put(&mut self, records: u64) -> Chapter {
         let into = self.open;
         self.filled += records;

@@ -4,27 +4,27 @@ use super::table::Entry;
 use crate::BLOCK;
 use crate::index::{Geometry, IndexMemory};
 
-/// Number of recent sizes that are kept: a block without a size borrows one of them on its way through the packer.
+/// Number of recent sizes that are kept: a copy without a size uses one of them in the packer.
 pub const RECENT_SIZES: usize = 8;
-/// Steps of `2^n` in distances.
+/// Number of powers of two that distances are counted by.
 const STEPS: usize = 48;
-/// Chapters of the smallest index, in which ages are counted.
+/// Number of chapters of the smallest index; ages are counted in windows of this many of them.
 const CHAPTERS: u64 = 1024;
 
-/// Duplicates of contents that were written about equally often and came again at about equal distances.
+/// Duplicates of contents that were written about equally often and repeated at about equal distances.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reuse {
-    /// log2 of how often such a content was written, rounded down.
+    /// log2 of the number of times that such a content was written, rounded down.
     pub copies_log2: u8,
-    /// log2 of the distinct blocks between one write of such a content and the next, on average, rounded down.
+    /// log2 of the mean number of distinct blocks between one write of such a content and the next, rounded down.
     pub distance_log2: u8,
-    /// Such contents.
+    /// Number of such contents.
     pub contents: f64,
-    /// Their duplicates.
+    /// Number of their duplicates.
     pub duplicates: f64,
 }
 
-/// Costs of the last copies whose size is known.
+/// Costs of the last copies whose size is known, for the variance among neighbours.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct NeighbourVariance {
     costs: [f64; RECENT_SIZES],
@@ -45,7 +45,7 @@ impl NeighbourVariance {
     }
 }
 
-/// The counts of a model. Where contents or sizes were sampled, counts stand for all.
+/// The counts of a model. Where contents or sizes were sampled, the counts are estimates for all of them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figures {
     /// Zero blocks.
@@ -62,19 +62,19 @@ pub struct Figures {
     pub capped: u64,
     /// Blocks that were stored: unique, missed and capped ones.
     pub stored: u64,
-    /// Duplicates by log2 of their distance: contents that came for the first time since theirs came last, plus 1.
+    /// Duplicates by log2 of their distance, which is the number of new contents since the last write of theirs, plus 1.
     pub distances: [u64; STEPS],
-    /// Duplicates by the age of their record, in windows of the smallest index (the first is within one).
+    /// Duplicates by the age of their record, in windows of the smallest index (the first entry is within one window).
     pub windows: Vec<u64>,
     /// Contents in the sample at its end, and all that passed through it.
     pub contents: u64,
     /// Standard error of the share of duplicates among data blocks, as a fraction; 0 when nothing was sampled.
     pub duplicate_error: f64,
-    /// Blocks by their LZ4 size (the last: not made smaller), one for each content.
+    /// Weighted number of contents by LZ4 size (the last entry: not made smaller).
     pub sizes: Box<[f64; BLOCK + 1]>,
-    /// Contents whose size was taken.
+    /// Number of contents whose size was measured.
     pub sized: u64,
-    /// Stored copies whose size was taken; the others passed through the packer with the size of one before them.
+    /// Stored copies whose size was measured; the others went through the packer with the size of an earlier one.
     pub sized_copies: u64,
     /// Physical blocks.
     pub physical: u64,
@@ -86,12 +86,12 @@ pub struct Figures {
     pub cancelled: u64,
     /// Costs of the last sized copies.
     near: NeighbourVariance,
-    /// Sums over sized copies: of weights, and of what they add to the variance.
+    /// Sums over sized copies: of their weights, and (in the next field) of their contributions to the variance.
     weights: f64,
     variance: f64,
-    /// Contents by how often and how far apart they were written.
+    /// Contents grouped by how often and how far apart they were written.
     pub reuse: Vec<Reuse>,
-    /// Contents by log2 of how often they were written.
+    /// Contents by log2 of the number of times that they were written.
     pub references: [f64; 40],
 }
 
@@ -126,25 +126,25 @@ impl Default for Figures {
 }
 
 impl Figures {
-    /// Mean LZ4 size of a distinct block, bytes; `None` when none was taken.
+    /// Mean LZ4 size of a distinct block, bytes; `None` if none was measured.
     pub fn lz4_size_mean_bytes(&self) -> Option<f64> {
         let weight: f64 = self.sizes.iter().sum();
         let bytes: f64 = self.sizes.iter().enumerate().map(|(size, n)| size as f64 * n).sum();
         (weight > 0.0).then(|| bytes / weight)
     }
 
-    /// Physical blocks for each stored block; `None` when no size was taken.
+    /// Physical blocks per stored block; `None` if no size was measured.
     pub fn physical_share(&self) -> Option<f64> {
         (self.sized_copies > 0).then(|| self.physical as f64 / self.stored as f64)
     }
 
-    /// Standard error of [`Figures::physical_share`], from what sized copies cost beside those just before them; 0 when all were
-    /// sized.
+    /// Standard error of [`Figures::physical_share`], estimated from how the cost of each sized copy differs from those just before it; 0 if all
+    /// copies were sized.
     pub fn physical_share_error(&self) -> f64 {
         if self.weights > 0.0 { self.variance.sqrt() / self.weights } else { 0.0 }
     }
 
-    /// Duplicates that an index of this geometry would miss, from the ages of records in the modelled one; meaningless where that one is
+    /// Number of duplicates that an index of this geometry would miss, from the ages of records in the modelled index; meaningless if that one is
     /// sparse.
     pub fn missed_with(&self, index: Geometry) -> u64 {
         let within = usize::try_from(index.window_blocks() / Geometry::DEFAULT.window_blocks());
@@ -176,12 +176,12 @@ impl Figures {
 
     /// Notes the cost of a sized copy that stands for `weight` copies.
     ///
-    /// A copy without a size gets one of the last [`RECENT_SIZES`] that were taken. So the figure follows the data, and is off only by the
-    /// differences among neighbours. Where one copy in w is picked, each picked copy lends its size d times: w - 1 times on average, with a
-    /// variance of (w - 1) (7 + w) / 8, as the gaps between picked ones are geometric and one of 8 is drawn. The figure is then off by d
-    /// times the difference of the picked one from its neighbours, and by the differences of the w - 1 others.
-    /// (Where the data changes, the last sizes are late by 4 w copies on average. Over all changes that sums up to 4 w copies at
-    /// most, which is below 0.01 % of what comes before the sample gets so thin.)
+    /// A copy without a size uses one of the last [`RECENT_SIZES`] measured ones. So the figure follows the data, and its error comes only from the
+    /// differences among neighbours. If one copy in w is sampled, each sampled copy lends its size d times: w - 1 times on average, with a variance
+    /// of (w - 1) (7 + w) / 8, since the gaps between sampled copies are geometric and one of 8 sizes is drawn. The error of the figure is then d
+    /// times the difference of the sampled copy from its neighbours, plus the differences of the w - 1 others. (Where the data changes, the last
+    /// sizes lag behind by 4 w copies on average. Over all changes this adds up to at most 4 w copies, which is below 0.01 % of the data before the
+    /// sample becomes that thin.)
     pub(super) fn note_cost(&mut self, weight: f64, cost: f64) {
         let off = self.near.off(cost);
         let last = RECENT_SIZES as f64;
@@ -198,7 +198,7 @@ impl Figures {
         let mut squares = 0.0;
         let mut copies_seen = 0.0;
         let mut bins = std::collections::BTreeMap::new();
-        // Most were written once: these are counted without a branch.
+        // Most contents were written once: these are counted without a branch.
         let mut once = 0u64;
         for entry in entries {
             once += u64::from(entry.copies == 1);
@@ -228,7 +228,7 @@ impl Figures {
                 duplicates,
             })
             .collect();
-        // Contents are clusters of copies, the share a ratio of sums over them (Cochran, Sampling Techniques, 6.4).
+        // Contents are clusters of copies, and the share is a ratio of sums over the clusters (Cochran, Sampling Techniques, 6.4).
         if shift > 0 && copies_seen > 0.0 {
             self.duplicate_error = ((1.0 - 1.0 / each) * squares).sqrt() / copies_seen;
         }

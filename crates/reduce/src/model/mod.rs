@@ -1,9 +1,9 @@
-//! A model of one volume: blocks in the order of writing go in, what they come to on VDO comes out.
+//! A model of one volume: it takes blocks in the order of writing, and computes what VDO would store.
 //!
-//! It knows contents by their names (64 bits of a fingerprint), keeps for each when it was last written and where its last
-//! copy is, and applies the index with its window, the limit of references and the packer. Its memory is bounded: when
-//! the table is full, it goes on with a sample of the contents, picked by name, in which a sampled content has all its
-//! copies; what is counted then counts for as many as the sample leaves out (Horvitz and Thompson 1952).
+//! It identifies contents by their names (64 bits of a fingerprint), stores for each when it was last written and where its last copy is, and applies
+//! the index with its window, the limit of references and the packer. Its memory is bounded: when the table is full, the model continues with a
+//! sample of the contents, chosen by name, in which a sampled content has all its copies; counts are then multiplied to stand for what the sample
+//! leaves out (Horvitz and Thompson 1952).
 
 mod figures;
 mod place;
@@ -15,17 +15,17 @@ use table::{Entry, Table, sampled};
 
 use crate::index::{DedupeWindow, Geometry};
 
-/// References to one physical block that VDO can count.
+/// Most references to one physical block that VDO can count.
 pub const REFERENCES: u32 = 254;
-/// The chapter of a content that the index never took.
+/// The chapter of a content that was never put into the index.
 const NEVER: u32 = u32::MAX;
 
-/// The set-up of the volume, and the memory that the model may take.
+/// The configuration of the volume, and the memory that the model may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
     /// The dedupe index.
     pub index: Geometry,
-    /// References that a physical block can have.
+    /// Most references that a physical block can have.
     pub references: u32,
     /// Blocks at the start that were written with deduplication off.
     pub forgotten_blocks: u64,
@@ -44,14 +44,14 @@ impl Default for Policy {
     }
 }
 
-/// One block that is not zero, as it is written.
+/// One non-zero block to be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WrittenBlock {
-    /// Its name: 64 bits of a good fingerprint; 0 is taken for 1.
+    /// Its name: 64 bits of a good fingerprint; 0 is treated as 1.
     pub name: u64,
-    /// Its LZ4 size, when it was taken.
+    /// Its LZ4 size, if it was measured.
     pub lz4_bytes: Option<u16>,
-    /// Sizes are taken of one content in 2^this.
+    /// Shift of the sample of sizes: one content in 2^shift is measured.
     pub size_shift: u8,
 }
 
@@ -64,7 +64,7 @@ pub enum BlockOutcome {
     New,
     /// A duplicate that is stored once.
     Duplicate,
-    /// A duplicate that is stored again: the index had forgotten it, or its block was full of references.
+    /// A duplicate that is stored again: the index had forgotten it, or its physical block could take no more references.
     Again,
 }
 
@@ -76,14 +76,14 @@ pub struct Model {
     window: DedupeWindow,
     places: Places,
     figures: Figures,
-    /// Blocks written so far, zero blocks among them.
+    /// Number of blocks written so far, zero blocks included.
     position: u64,
-    /// Distinct blocks so far.
+    /// Number of distinct blocks so far.
     distinct: u64,
 }
 
 impl Model {
-    /// An empty volume.
+    /// The model of an empty volume.
     pub fn new(policy: Policy) -> Self {
         Self {
             policy,
@@ -96,28 +96,28 @@ impl Model {
         }
     }
 
-    /// The sample holds one content in 2^this: each counts for as many.
+    /// The sampling shift: the sample holds one content in 2^shift, so that each counts for as many.
     pub fn shift(&self) -> u32 {
         self.table.shift()
     }
 
-    /// Blocks that left the packer so far because their content was written again.
+    /// Number of blocks so far that left the packer because their content was written again.
     pub fn cancelled(&self) -> u64 {
         self.figures.cancelled
     }
 
-    /// Duplicates so far, and all blocks that are not zero.
+    /// Number of duplicates so far, and of all blocks that are not zero.
     pub fn duplicates(&self) -> [u64; 2] {
         [self.figures.duplicates, self.figures.data]
     }
 
-    /// Zero blocks that were written.
+    /// Counts zero blocks that were written.
     pub fn zeros(&mut self, blocks: u64) {
         self.position += blocks;
         self.figures.zeros += blocks;
     }
 
-    /// Prefetches the table slots of the next blocks; changes speed only.
+    /// Prefetches the table slots of the next blocks; this affects only speed.
     #[inline]
     pub fn touch(&self, names: impl Iterator<Item = u64> + Clone) {
         self.table.touch(names);
@@ -184,7 +184,7 @@ impl Model {
         outcome
     }
 
-    /// Writes out what the packer still holds, and says what all came to.
+    /// Writes out what the packer still holds, and returns the final figures.
     pub fn finish(mut self) -> Figures {
         self.places.flush(&mut self.figures);
         self.figures.sum_up(self.table.entries(), self.table.shift());

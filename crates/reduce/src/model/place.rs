@@ -1,28 +1,27 @@
 //! Places of stored copies: alone in a physical block, together with others, or still in the packer.
 //!
-//! The packer pairs what comes within some dozens of blocks of each other, so the model has to feed it as many fragments, as near
-//! to each other, as VDO does. Where a size was not taken, or a copy stands for several that the sample left out, the copy gets
-//! the size of one of the last blocks whose size is known.
+//! The packer combines blocks that arrive within some dozens of blocks of each other, so the model has to feed it as many fragments, and as close
+//! together, as VDO does. A copy whose size was not measured, and each copy that a sampled one stands for, gets one of the last known sizes.
 
 use super::figures::{Figures, RECENT_SIZES};
 use super::table::Entry;
 use crate::bins::{Bins, Fragment};
 
-/// A copy whose physical block is not written yet.
+/// Marks a copy whose physical block is not written yet.
 const PARKED: u32 = u32::MAX;
-/// The tag of fragments that nobody refers to.
+/// The tag of fragments without a stored copy of their own.
 const NOBODY: u32 = u32::MAX;
-/// The weight of a copy whose size was not taken.
+/// The weight of a copy whose size was not measured.
 const UNSIZED: u8 = u8::MAX;
 
-/// Stored copies, each a number in the order of storing.
+/// Stored copies, each identified by its number in the order of storing.
 #[derive(Debug, Clone, Default)]
 pub struct Places {
     bins: Bins,
     stored: Stored,
     last: [u16; RECENT_SIZES],
     taken: usize,
-    /// Copies that came before the first size; they get sizes once there are some.
+    /// Number of copies that came before the first size; they get sizes as soon as there are some.
     early: u64,
 }
 
@@ -31,9 +30,9 @@ pub struct Places {
 struct Stored {
     /// The number of the first copy in the same physical block.
     leader: Vec<u32>,
-    /// References to the physical block that a copy leads.
+    /// Number of references to the physical block whose first copy this is.
     references: Vec<u8>,
-    /// log2 of the contents that a copy's size stands for.
+    /// log2 of the number of contents that a copy's size stands for.
     weight: Vec<u8>,
 }
 
@@ -42,14 +41,14 @@ struct Stored {
 pub struct StoredCopy {
     /// Its content's name.
     pub name: u64,
-    /// Its size, and log2 of the contents that this size stands for.
+    /// Its size, and log2 of the number of contents that this size stands for.
     pub size: Option<(u16, u8)>,
-    /// Copies that it stands for.
+    /// Number of copies that it stands for.
     pub each: u64,
 }
 
 impl Places {
-    /// Stores a copy; gives its number.
+    /// Stores a copy; returns its number.
     #[inline]
     pub fn store(&mut self, copy: StoredCopy, figures: &mut Figures) -> u32 {
         let tag = self.stored.push(copy.size.map_or(UNSIZED, |size| size.1));
@@ -78,14 +77,14 @@ impl Places {
         self.bins.add(fragment, &mut |block| stored.written(block, figures));
     }
 
-    /// One of the last sizes that were taken.
+    /// Returns one of the last measured sizes.
     fn known(&self, name: u64) -> u16 {
         let drawn = (name.wrapping_mul(0xd6e8_feb8_6659_fd93) >> 32) as usize;
         self.last[drawn % RECENT_SIZES.min(self.taken.max(1))]
     }
 
-    /// Refers to the copy of `entry` once more; false when its physical block has as many references as it can have. A copy
-    /// that is still in the packer leaves it.
+    /// Adds a reference to the copy of `entry`; returns false if its physical block already has as many references as it can have. A copy that is
+    /// still in the packer leaves it.
     #[inline]
     pub fn share(&mut self, entry: &Entry, most: u32, figures: &mut Figures) -> bool {
         let tag = entry.place;
@@ -107,7 +106,7 @@ impl Places {
 
     /// Writes out what the packer holds.
     pub fn flush(&mut self, figures: &mut Figures) {
-        // Nothing was ever sized: every copy is a block of its own.
+        // If nothing was ever sized, every copy takes a block of its own.
         figures.physical += std::mem::take(&mut self.early);
         let stored = &mut self.stored;
         self.bins.flush(&mut |block| stored.written(block, figures));
@@ -115,7 +114,7 @@ impl Places {
 }
 
 impl Stored {
-    /// One more, with the weight of its size; gives its number.
+    /// Adds a copy with the weight of its size; returns its number.
     fn push(&mut self, weight: u8) -> u32 {
         let tag = self.leader.len() as u32;
         self.leader.push(PARKED);
@@ -124,7 +123,7 @@ impl Stored {
         tag
     }
 
-    /// Notes a physical block and who shares it.
+    /// Notes a physical block and the copies that share it.
     fn written(&mut self, block: &[Fragment], figures: &mut Figures) {
         let known = |fragment: &&Fragment| fragment.tag != NOBODY;
         let leader = block.iter().find(known).map_or(NOBODY, |fragment| fragment.tag);
@@ -140,7 +139,7 @@ impl Stored {
             references += u32::from(self.references[at]);
             self.leader[at] = leader;
             if self.weight[at] != UNSIZED {
-                // A block's cost is divided by bytes: a small fragment that fills a gap costs little.
+                // The cost of a block is divided in proportion to bytes: a small fragment that fills a gap costs little.
                 let cost = fragment.lz4_bytes as f64 / bytes.max(1) as f64;
                 figures.note_cost((1u64 << self.weight[at]) as f64, cost);
             }

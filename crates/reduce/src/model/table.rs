@@ -1,22 +1,22 @@
-//! The contents seen so far, in bounded memory: entries of 32 bytes in order of arrival, and a hash table (open addressing, 8 bytes a slot)
-//! of their positions. A new content touches one cache line of the table and appends its entry.
+//! The contents seen so far, in bounded memory: entries of 32 bytes in order of arrival, and a hash table (open addressing, 8 bytes per slot) of
+//! their positions. A new content touches one cache line of the table and appends its entry.
 
 use crate::prefetch;
 
-/// log2 of the slots to begin with.
+/// log2 of the initial number of slots.
 const SMALLEST_BITS: u32 = 12;
-/// log2 of the slots at most: no more bits of a hash are kept.
+/// log2 of the largest number of slots: no more bits of a hash are stored.
 const LARGEST_BITS: u32 = 32;
-/// The strictest sample: one content in 2^24.
+/// The largest sampling shift: one content in 2^24.
 pub const MOST_SHIFT: u32 = 24;
 
-/// The entry of one content. Aligned, so that none lies across two lines of the cache.
+/// The entry of one content. Aligned, so that no entry crosses a cache line.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[repr(align(32))]
 pub struct Entry {
     /// The content's name.
     pub name: u64,
-    /// Distinct blocks that had been written when it was last written.
+    /// Number of distinct blocks that had been written when it was last written.
     pub last: u64,
     /// The chapter of its record in the index.
     pub chapter: u32,
@@ -24,11 +24,11 @@ pub struct Entry {
     pub copies: u32,
     /// Place of its last stored copy.
     pub place: u32,
-    /// Mean of log2 of its distances, in 1/1024.
+    /// Mean of log2 of its distances, in units of 1/1024.
     pub distance: u16,
 }
 
-/// A slot of the hash table: points to the entry of a content.
+/// A slot of the hash table, which points to the entry of a content.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[repr(align(8))]
 struct Slot {
@@ -62,14 +62,14 @@ pub fn sampled(name: u64, shift: u32) -> bool {
     name >> 5 & ((1 << shift) - 1) == 0
 }
 
-/// Returns what decides where a name is looked for.
+/// Returns the hash that determines where a name is looked up.
 #[inline]
 fn hash(name: u64) -> u32 {
     // The high bits of a product depend on all bits of the name.
     (name.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
 }
 
-/// Contents that so many slots hold at most.
+/// Most contents for this number of slots.
 fn most_entries(slots: usize) -> usize {
     slots / 4 * 3
 }
@@ -77,11 +77,12 @@ fn most_entries(slots: usize) -> usize {
 impl Table {
     /// A table of at most `memory_bytes`.
     pub fn new(memory_bytes: u64) -> Self {
-        // A slot takes 8 bytes, and three quarters of an entry 24; where the table cannot grow in place, old and new exist side by side.
+        // A slot takes 8 bytes, and three quarters of an entry take 24; if the table cannot grow in place, the old and the new one exist side by
+        // side.
         let slots = (memory_bytes / 48).max(1 << SMALLEST_BITS);
         let most_slots = 1usize << slots.ilog2().min(LARGEST_BITS);
         let (mut slots, mut entries) = (Vec::new(), Vec::new());
-        // Reserves address space only, so that growing does not move the table; where that fails, it moves.
+        // Reserves only address space, so that the table can grow without moving; if that fails, it moves.
         let _ = slots.try_reserve_exact(most_slots);
         let _ = entries.try_reserve_exact(most_entries(most_slots));
         slots.resize(1 << SMALLEST_BITS, Slot::default());
@@ -98,13 +99,13 @@ impl Table {
         &self.entries
     }
 
-    /// Returns where looking for a hash begins.
+    /// Returns the slot at which the look-up of a hash begins.
     #[inline]
     fn home(&self, hash: u32) -> usize {
         (u64::from(hash) << 32 >> (64 - self.slots.len().ilog2())) as usize
     }
 
-    /// Prefetches the slots of these names and those after them, where most look-ups end, then the entries found there: memory answers in
+    /// Prefetches the slots of these names and those after them, where most look-ups end, then the entries found there: memory accesses run in
     /// parallel, and the look-ups that follow do not wait.
     #[inline]
     pub fn touch(&self, names: impl Iterator<Item = u64> + Clone) {
@@ -125,7 +126,7 @@ impl Table {
         }
     }
 
-    /// Makes room for one more. May tighten the sample.
+    /// Makes room for one more content. May raise the sampling shift.
     #[inline]
     pub fn reserve(&mut self) {
         while self.entries.len() >= most_entries(self.slots.len()) {
@@ -133,8 +134,8 @@ impl Table {
         }
     }
 
-    /// The entry of a name in the sample, new (with no copies) when there was none. The caller asks only after
-    /// [`Table::reserve`], and for names that [`sampled`] lets pass.
+    /// The entry of a name in the sample; a new one (with no copies) if there was none. The caller must have called [`Table::reserve`] before, and
+    /// ask only for names that [`sampled`] accepts.
     #[inline]
     pub fn entry(&mut self, name: u64) -> &mut Entry {
         let (mask, hash) = (self.slots.len() - 1, hash(name));
@@ -154,7 +155,7 @@ impl Table {
         &mut self.entries[index]
     }
 
-    /// The empty slot for a hash.
+    /// Finds the empty slot for a hash.
     #[inline]
     fn free(&self, hash: u32) -> usize {
         let mask = self.slots.len() - 1;
@@ -180,10 +181,10 @@ impl Table {
         }
     }
 
-    /// Doubles the slots in place: each page of new memory costs as much as some look-ups.
+    /// Doubles the slots in place, since each page of new memory costs as much as some look-ups.
     ///
-    /// From the last slot on, each entry moves up to its new home, twice as far from the start. Entries whose new home lies among slots not
-    /// yet moved are inserted at the end.
+    /// From the last slot backwards, each entry moves up to its new home, twice as far from the start. Entries whose new home lies among slots that
+    /// have not been moved yet are inserted at the end.
     fn double(&mut self) {
         let before = self.slots.len();
         self.slots.resize(before * 2, Slot::default());
@@ -246,7 +247,7 @@ mod tests {
         assert_eq!(table.entries().len(), 40_000);
     }
 
-    /// Names that are looked for at the beginning and at the end, so that they stand far from there and beyond the end.
+    /// Names whose look-ups start near the beginning and the end of the table, so that they end far from there, even beyond the end.
     #[test]
     fn crowds_at_both_ends_of_a_table_stay_in_reach_when_it_grows() {
         // What the number for the place is multiplied by, and its inverse modulo 2^64.

@@ -1,25 +1,25 @@
-//! The hash slot of every word of a block, computed for all at once with vector instructions, before the search: within it each hash would
-//! delay the next look-up.
+//! The hash slots of all words of a block, computed at once with vector instructions before the search: in the search, each hash would delay the next
+//! look-up.
 
 use crate::BLOCK;
 
 /// log2 of the entries in the table of positions.
 pub(super) const HASH_BITS: u32 = 13;
-/// Factor that a word is multiplied with for its hash.
+/// Factor by which a word is multiplied for its hash.
 pub(super) const MULTIPLIER: u32 = 2_654_435_761;
-/// Length of the text: a block, and behind it everything that a 16-bit position could reach, so that no access needs a bounds check. The
-/// bytes behind the block do not matter.
+/// Length of the text: a block, followed by everything that a 16-bit position could reach, so that no access needs a bounds check. The bytes after
+/// the block do not matter.
 pub const TEXT: usize = (1 << 16) + 48;
 
-/// The hash of each word by its place in the block; behind the block, room for every 16-bit place, so that none needs a check.
+/// The hash of each word by its position in the block; the array has room for every 16-bit position, so that no access needs a bounds check.
 pub(super) type Slots = [u16; 1 << 16];
 
-/// Hashes the words at all places of the block at the beginning of `text`.
+/// Hashes the words at all positions of the block at the beginning of `text`.
 #[inline]
 pub(super) fn find(text: &[u8; TEXT], slots: &mut Slots) {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has what the function is made for.
+        // SAFETY: the processor has the instructions that the function is compiled for.
         return unsafe { with_avx2(text, slots) };
     }
     hash(text, slots);
@@ -31,7 +31,7 @@ fn with_avx2(text: &[u8; TEXT], slots: &mut Slots) {
     hash(text, slots);
 }
 
-/// Even and odd places in turn, of halves of words that stand in rows: what compilers make vectors of.
+/// Handles even and odd positions alternately, with each word split into two consecutive halves, a form that compilers can vectorise.
 #[inline(always)]
 fn hash(text: &[u8; TEXT], slots: &mut Slots) {
     let halves = |from: usize| {
@@ -45,7 +45,7 @@ fn hash(text: &[u8; TEXT], slots: &mut Slots) {
     }
 }
 
-/// The upper bits of a word's product with the multiplier, from 16-bit products, of which the most fit into a vector.
+/// The upper bits of a word's product with the multiplier, computed from 16-bit products, since the most of these fit into a vector.
 #[inline(always)]
 fn slot((low, high): (u16, u16)) -> u16 {
     const LOW: u16 = MULTIPLIER as u16;

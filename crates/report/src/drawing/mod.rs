@@ -1,4 +1,4 @@
-//! A chart as it is drawn: ticks, lines, areas, bars and marks, each with its place in the room between the axes. Colours, fonts and sizes are not
+//! The geometry of a chart: ticks, lines, areas, bars and marks, each with its place in the area between the axes. Colours, fonts and sizes are not
 //! known here, so that one drawing fits a screen, a telephone and paper.
 
 mod path;
@@ -10,12 +10,12 @@ pub use ticks::Tick;
 
 use crate::view::{CELL, Chart, Mark, Scale, Series, Shape};
 
-/// Width of the room between the axes, in the units of a [`Drawing`].
+/// Width of the area between the axes, in the units of a [`Drawing`].
 pub const WIDTH: f64 = 2000.0;
-/// Its height.
+/// Height of the area between the axes.
 pub const HEIGHT: f64 = 1000.0;
 
-/// A chart with a place for everything.
+/// A chart with computed places for all its parts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Drawing<'a> {
     /// Ticks of the horizontal axis.
@@ -42,11 +42,11 @@ pub struct Line<'a> {
 /// SVG path data of a series, in the units of a [`Drawing`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ink {
-    /// A line, and those of its points that have a mark.
+    /// A line, and the marks of some of its points.
     Line {
         /// The line, broken where nothing was measured.
         line: String,
-        /// Places of the marks: a point without neighbours has no line that would show it.
+        /// Marks, for example of points without neighbours, which no line would show.
         dots: String,
     },
     /// A closed area.
@@ -71,9 +71,9 @@ pub struct Marked<'a> {
     pub mark: &'a Mark,
     /// Its place, as a share of the width.
     pub at: f64,
-    /// The places between which it may be.
+    /// The range of places in which it may be.
     pub between: Option<(f64, f64)>,
-    /// Number of different marks with a label before it; `None` where another one has said the same.
+    /// Number of differently labelled marks before it; `None` where an earlier mark has the same label.
     pub row: Option<usize>,
 }
 
@@ -114,7 +114,7 @@ fn lines<'a>(chart: &'a Chart, x: &Range, y: &Range) -> Vec<Line<'a>> {
     chart.series.iter().map(|series| Line { series, ink: ink(series) }).collect()
 }
 
-/// Areas on top of each other: what a series has nothing of adds nothing.
+/// Returns stacked areas; a missing value of a series adds nothing.
 fn areas<'a>(chart: &'a Chart, x: &Range, y: &Range) -> Vec<Line<'a>> {
     let mut below: Vec<f64> = Vec::new();
     let mut area = |series: &'a Series| {
@@ -153,7 +153,7 @@ fn bars<'a>(chart: &'a Chart, y: &Range) -> Vec<Line<'a>> {
     chart.series.iter().enumerate().map(ink).collect()
 }
 
-/// Share of the room of a box that it is wide, and of its width that its notch goes in on either side.
+/// Width of a box, as a share of the space for it, and depth of its notch on either side, as a share of its width.
 const BOX: (f64, f64) = (0.5, 0.2);
 
 fn boxes<'a>(chart: &'a Chart, y: &Range) -> Vec<Line<'a>> {
@@ -201,7 +201,7 @@ fn placed<'a>(marks: &'a [Mark], x: &Range) -> Vec<Marked<'a>> {
     marks.iter().filter_map(place).collect()
 }
 
-/// Tells whether an axis is in proportion: it can be cut anywhere.
+/// Tells whether the horizontal axis is proportional, so that a part of it can be shown.
 pub fn in_proportion(chart: &Chart) -> bool {
     matches!(chart.shape, Shape::Lines | Shape::Stacked) && chart.x.scale == Scale::Linear
 }

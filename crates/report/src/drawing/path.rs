@@ -1,13 +1,13 @@
-//! SVG path data. Places are whole units of a drawing, of which a screen shows about half: what lies between is not seen.
+//! SVG path data. Places are rounded to whole units of a drawing; a screen shows only about every second one.
 
 use std::fmt::Write;
 
-/// Units of the width that one place of a bold line takes: of the points within, the first, the least, the greatest and the last are drawn.
+/// Width of a column of a bold line, in units: of the points within, only the first, the least, the greatest and the last are drawn.
 const COLUMN: f64 = 2.0;
-/// The same of the thin line of a repeat.
+/// The same for the thin line of a repeat.
 const THIN: f64 = 5.0;
 
-/// A line through points, broken where there is none. However many they are, no stall between two places of the screen is lost.
+/// Returns a line through points, with gaps where there are none. However many points there are, the extremes (such as a stall) stay visible.
 pub fn line(points: &[Option<(f64, f64)>], bold: bool) -> String {
     let column = if bold { COLUMN } else { THIN };
     let mut path = String::new();
@@ -20,25 +20,25 @@ pub fn line(points: &[Option<(f64, f64)>], bold: bool) -> String {
     path
 }
 
-/// Every point as a mark.
+/// Returns a mark for every point.
 pub fn dots(points: &[Option<(f64, f64)>]) -> String {
     points.iter().flatten().fold(String::new(), dot)
 }
 
-/// The points without neighbours as marks.
+/// Returns marks for the points without neighbours.
 pub fn alone(points: &[Option<(f64, f64)>]) -> String {
     let known = |at: Option<usize>| at.and_then(|at| *points.get(at)?).is_some();
     let alone = |at: &usize| !known(at.checked_sub(1)) && !known(Some(at + 1));
     (0..points.len()).filter(alone).filter_map(|at| points[at].as_ref()).fold(String::new(), dot)
 }
 
-/// A line of no length: with round ends it is a dot, however its drawing is stretched.
+/// Adds a line of zero length: with round ends it is a dot, however the drawing is stretched.
 fn dot(mut path: String, (x, y): &(f64, f64)) -> String {
     let _ = write!(path, "M{x:.0} {y:.0}h0");
     path
 }
 
-/// The area between two lines.
+/// Returns the area between two lines.
 pub fn area(above: &[(f64, f64)], below: &[(f64, f64)]) -> String {
     let (above, mut below) = (thinned(above, COLUMN), thinned(below, COLUMN));
     below.reverse();
@@ -51,14 +51,14 @@ pub fn area(above: &[(f64, f64)], below: &[(f64, f64)]) -> String {
     path
 }
 
-/// A bar from its top to the ground.
+/// Returns a bar from its top to the ground.
 pub fn bar(left: f64, width: f64, top: f64, ground: f64) -> String {
     format!("M{left:.0} {ground:.0}V{top:.0}h{width:.0}V{ground:.0}Z")
 }
 
-/// A box with a notch about its median, and the lines of the median and of the ends. `across` is its centre, half its width, and the depth of the
-/// notch; `heights` are those of the least value, the first quartile, the notch's lower end, the median, its upper end, the third quartile, the
-/// greatest.
+/// Returns a box with a notch about its median, and the lines of the median and of the ends. `across` is its centre, half its width, and the depth
+/// of the notch; `heights` are those of the least value, the first quartile, the notch's lower end, the median, the notch's upper end, the third
+/// quartile, and the greatest value.
 pub fn notched(across: (f64, f64, f64), heights: [f64; 7]) -> (String, String) {
     let (centre, half, depth) = across;
     let [least, first, low, median, high, third, most] = heights;
@@ -95,7 +95,7 @@ fn way(path: &mut String, begin: char, points: &[(f64, f64)]) {
     }
 }
 
-/// Of the points of each column the first, the least, the greatest and the last, in their order.
+/// Keeps the first, the least, the greatest and the last point of each column, in their order.
 fn thinned(points: &[(f64, f64)], column: f64) -> Vec<(f64, f64)> {
     let of = |point: &(f64, f64)| (point.0 / column).floor();
     let extremes = |group: &[(f64, f64)]| -> Vec<(f64, f64)> {

@@ -4,12 +4,12 @@ use units::Unit;
 
 use crate::view::{CELL, Chart, Mark, Scale, Shape};
 
-/// Room above the highest point of a linear axis, as a share of it.
+/// Space above the highest point of a linear axis, as a share of its value.
 const ABOVE: f64 = 0.06;
-/// Room at both ends of an axis that does not begin at zero, as a share of its length.
+/// Space at both ends of an axis that does not begin at zero, as a share of its length.
 const EDGE: f64 = 0.03;
 
-/// The share of an axis of time that lies before its first point, from which on that is left out.
+/// An axis of time does not begin at zero if more than this share of it would lie before its first point.
 const LATE: f64 = 0.5;
 
 /// The numbers that an axis spans.
@@ -28,13 +28,13 @@ impl Range {
         Self { low, high, log: false }
     }
 
-    /// An axis of logarithms with some room at both ends; `low` is above zero.
+    /// Returns a logarithmic axis with some space at both ends; `low` is above zero.
     fn log(low: f64, high: f64) -> Self {
         let room = if high > low { (high / low).powf(EDGE) } else { 2.0 };
         Self { low: low / room, high: high * room, log: true }
     }
 
-    /// The horizontal axis of a chart: all its points, its marks, and zero where it is in proportion.
+    /// Returns the horizontal axis of a chart: it covers all points and marks, and usually zero where it is proportional.
     pub fn across(chart: &Chart, marks: &[Mark]) -> Option<Self> {
         let (low, high) = chart.x_range(marks)?;
         let room = (high - low) * EDGE;
@@ -45,7 +45,7 @@ impl Range {
             (Shape::Marked, Scale::Linear) if high > low => Self::linear(low - room, high + room),
             (_, Scale::Log) if low > 0.0 => Self::log(low, high),
             (_, Scale::Nines) => Self::linear(0.0, high * 1.02),
-            // What was prepared first, or began late, would leave a strip for the rest.
+            // Zero is left out where preparation or a late start would squeeze the points into a narrow strip.
             (_, Scale::Linear)
                 if chart.x.unit == Unit::Seconds && high > low && low > LATE * high =>
             {
@@ -55,7 +55,7 @@ impl Range {
         })
     }
 
-    /// The vertical axis of a chart.
+    /// Returns the vertical axis of a chart.
     pub fn upwards(chart: &Chart) -> Option<Self> {
         let (low, high) = chart.y_range()?;
         let high = match chart.shape {
@@ -75,12 +75,12 @@ impl Range {
         })
     }
 
-    /// Tells whether it is one of logarithms.
+    /// Tells whether it is logarithmic.
     pub fn is_log(&self) -> bool {
         self.log
     }
 
-    /// The place of a number, as a share of the axis; `None` where it has none: what is nothing has no logarithm.
+    /// Returns the place of a number, as a share of the axis; `None` where it has none, as zero on a logarithmic axis.
     pub fn place(&self, number: f64) -> Option<f64> {
         let share = match self.log {
             true if number <= 0.0 => return None,
@@ -91,7 +91,7 @@ impl Range {
     }
 }
 
-/// The greatest sum of all series at one place.
+/// Returns the greatest sum of all series at one place.
 fn piled(chart: &Chart) -> f64 {
     let length = chart.series.iter().map(|series| series.y.len()).max().unwrap_or(0);
     let at = |place: usize| -> f64 {

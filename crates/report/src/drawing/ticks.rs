@@ -14,20 +14,20 @@ pub struct Tick {
     pub text: String,
 }
 
-/// About so many ticks an axis has.
+/// Approximate number of ticks on an axis.
 const ABOUT: f64 = 5.0;
-/// More ticks of a logarithmic axis are thinned out.
+/// Most ticks on a logarithmic axis: more are thinned out.
 const MOST: usize = 9;
-/// Fewer tell no scale.
+/// Fewest ticks from which a scale can be read.
 const LEAST: usize = 3;
 /// Significant digits of a number on an axis.
 const DIGITS: usize = 3;
-/// The most significant digits: with more nobody tells two numbers apart.
+/// The largest number of significant digits, used only to make numbers differ.
 const MOST_DIGITS: usize = 7;
 /// Quantiles that have a tick, as shares.
 const QUANTILES: [f64; 8] = [0.0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999];
 
-/// The ticks of the horizontal axis of a chart.
+/// Returns the ticks of the horizontal axis of a chart.
 pub fn across(chart: &Chart, range: &Range) -> Vec<Tick> {
     let named =
         |(place, name): (f64, &String)| Some(Tick { at: range.place(place)?, text: name.clone() });
@@ -51,24 +51,24 @@ pub fn across(chart: &Chart, range: &Range) -> Vec<Tick> {
 }
 
 fn quantile(share: f64, range: &Range) -> Option<Tick> {
-    // No axis ends at all of them.
+    // Quantiles beyond the end of the axis are left out.
     let at = range.place(0.0 - (1.0 - share).log10())?;
     let digits = if share > 0.99 { (0.0 - (1.0 - share).log10()).round() as usize - 2 } else { 0 };
     (at <= 1.0).then(|| Tick { at, text: format!("{:.digits$} %", share * 100.0) })
 }
 
-/// The ticks of an axis of numbers.
+/// Returns the ticks of an axis of numbers.
 pub fn of(axis: &Axis, range: &Range) -> Vec<Tick> {
     let binary = matches!(axis.unit, Unit::Bytes | Unit::BytesPerSecond);
-    // Of nothing but zeros there are no logarithms.
+    // A chart with only zeros has a linear axis even if its scale is logarithmic.
     let numbers = match range.is_log() {
         true => logarithmic(binary, range.low, range.high),
         false => linear(binary, range.low, range.high),
     };
-    // Between one thing that is counted and the next there is none.
+    // Counts have no fractions.
     let whole = |number: &f64| axis.unit != Unit::Count || number.fract() == 0.0;
     let numbers: Vec<f64> = numbers.into_iter().filter(whole).collect();
-    // Two places never bear one number.
+    // Different ticks must not have the same text.
     let apart = |texts: &Vec<String>| texts.windows(2).all(|pair| pair[0] != pair[1]);
     let digits = |digits: usize| numbers.iter().map(|n| text(axis.unit, *n, digits)).collect();
     let texts = (DIGITS..MOST_DIGITS).map(digits).find(apart);
@@ -80,7 +80,7 @@ pub fn of(axis: &Axis, range: &Range) -> Vec<Tick> {
     numbers.iter().zip(texts).filter_map(tick).collect()
 }
 
-/// Returns a number with its unit and so many significant digits, as an axis shows it: thousands by their letter.
+/// Returns a number with its unit and so many significant digits, as an axis shows it: thousands abbreviated by a letter.
 fn text(unit: Unit, number: f64, digits: usize) -> String {
     let letters = || {
         let (divisor, letter) = match number.abs() {
@@ -92,17 +92,17 @@ fn text(unit: Unit, number: f64, digits: usize) -> String {
         format!("{}{letter}", show::significant(number / divisor, digits))
     };
     match unit {
-        // Nothing is nothing in any unit.
+        // Zero needs no unit.
         _ if number == 0.0 => "0".to_owned(),
         Unit::Count | Unit::Blocks => letters(),
         Unit::PerSecond => format!("{}/s", letters()),
-        // One unit for all of an axis of time.
+        // All ticks of an axis of time have the same unit.
         Unit::Seconds => format!("{} s", show::significant(number, digits)),
         _ => unit.show_with(number, digits),
     }
 }
 
-/// Multiples of a round step: 1, 2, 2.5 or 5 times a power of ten, or a power of two where bytes are counted.
+/// Returns multiples of a round step: 1, 2, 2.5 or 5 times a power of ten, or for bytes a power of two.
 fn linear(binary: bool, low: f64, high: f64) -> Vec<f64> {
     let raw = (high - low) / ABOUT;
     let base: f64 = if binary { 2.0 } else { 10.0 };
@@ -122,7 +122,7 @@ fn linear(binary: bool, low: f64, high: f64) -> Vec<f64> {
     (first as i64..=last as i64).map(|n| n as f64 * step).collect()
 }
 
-/// Powers of two, or 1, 2 and 5 times powers of ten; multiples of a step where these are too few.
+/// Returns powers of two, or 1, 2 and 5 times powers of ten; multiples of a step if these are too few.
 fn logarithmic(binary: bool, low: f64, high: f64) -> Vec<f64> {
     let powers = |base: f64, times: &[f64]| -> Vec<f64> {
         let (first, last) = ((low.ln() / base.ln()).floor(), (high.ln() / base.ln()).ceil());

@@ -14,10 +14,10 @@ const WIDTH: f64 = 2000.0;
 const HEIGHT: f64 = 100.0;
 /// Share of the scale that is left empty at either end.
 const MARGIN: f64 = 0.08;
-/// A label beyond this share of the scale stands on the left of its line, where it is not cut off; one before the rest of it on the right.
+/// A label beyond this share of the scale is put on the left of its line, and one before 1 - `RIGHT` on the right, so that it is not cut off.
 const RIGHT: f64 = 0.75;
 
-/// The head of the page, and the list.
+/// Returns the head of the page, and the list.
 pub fn bisected(of: &Bisected) -> Markup {
     let scale = Scale::of(of);
     html! {
@@ -62,7 +62,7 @@ fn line(rung: &BisectedRung, border: Option<f64>, scale: &Scale) -> Markup {
     } }
 }
 
-/// Classes of the style sheet for what a step says.
+/// Returns the style sheet's class for a step's decision.
 fn class(word: Decision) -> &'static str {
     match word {
         Decision::Good => "better",
@@ -80,7 +80,7 @@ fn colour(word: Decision) -> &'static str {
     }
 }
 
-/// Every pair in figures, folded.
+/// Returns the table of all pairs, folded.
 fn pairs(of: &Bisected) -> Markup {
     let steps: Vec<(&str, &BisectedStep)> = of
         .rungs
@@ -110,7 +110,7 @@ struct Scale {
 }
 
 impl Scale {
-    /// As wide as all pairs, the border and 1.
+    /// Makes a scale that covers all pairs, the border and 1.
     fn of(of: &Bisected) -> Self {
         let steps = of.rungs.iter().filter_map(|rung| rung.measured.as_ref());
         let all = steps.flat_map(BisectedStep::ratios).chain(of.border).map(f64::ln);
@@ -120,7 +120,7 @@ impl Scale {
         Self { low: low - margin, high: high + margin }
     }
 
-    /// The place of a ratio as a share of the width; beyond an end, that end.
+    /// Returns the place of a ratio as a share of the width, clamped to the ends.
     fn share(&self, ratio: f64) -> f64 {
         ((ratio.ln() - self.low) / (self.high - self.low)).clamp(0.0, 1.0)
     }
@@ -129,13 +129,13 @@ impl Scale {
         self.share(ratio) * WIDTH
     }
 
-    /// Names the two upright lines, above them.
+    /// Returns the labels above the two vertical lines.
     fn labels(&self, border: Option<f64>) -> Markup {
         let at = |ratio: f64, left: bool, colour: &str, text: String| {
             let style = format!("--c:{colour};top:0;left:{:.1}%", 100.0 * self.share(ratio));
             html! { span.at.left[left] style=(style) { (text) } }
         };
-        // The two go apart from each other, unless one would be cut off.
+        // The two labels are put on opposite sides, unless one would be cut off.
         let apart = |ratio: f64, other: f64| match self.share(ratio) {
             far if far > RIGHT => true,
             near if near < 1.0 - RIGHT => false,
@@ -147,7 +147,7 @@ impl Scale {
         } }
     }
 
-    /// The dots and the interval of a step between the two upright lines.
+    /// Draws the dots and the interval of a step, with the two vertical lines.
     fn strip(&self, step: Option<&BisectedStep>, border: Option<f64>) -> Markup {
         let upright = |ratio: f64| format!("M{:.0} 0V{HEIGHT}", self.place(ratio));
         let middle = HEIGHT / 2.0;

@@ -10,7 +10,7 @@ use super::parts::why;
 use crate::view::{Cell, View};
 use crate::wording::NONE;
 
-/// Every cell: its figures, and the steps that raised and took down its stack.
+/// Returns every cell: its figures, and the steps that set up and took down its stack.
 pub fn cells(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     let names: Vec<_> = view.cells.iter().map(|c| c.figures.iter().map(|f| &f.0).collect()).fold(
         Vec::new(),

@@ -1,4 +1,4 @@
-//! The charts of a page: a drawing each, a table behind it, and all points once as JSON.
+//! The charts of a page: for each a drawing and a table behind it, and all points once as JSON.
 
 use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
@@ -15,11 +15,11 @@ use units::Unit;
 
 /// Rows of the table behind a chart; all points are in the page's JSON.
 const ROWS: usize = 40;
-/// More charts of one part than these are folded, but for the first.
+/// If a part has more charts than this, all but the [`FIRST`] are folded.
 const MANY: usize = 8;
 const FIRST: usize = 4;
 
-/// The pictures that the experiment wants to be seen first, else the one of what it asks first.
+/// Returns the pictures that the experiment puts first, or else the chart of its first question.
 pub fn answer(id: &dyn Fn(&str) -> String, index: usize, view: &View) -> Markup {
     let find = |id: &String| view.charts.iter().find(|chart| chart.id == *id);
     let charts: Vec<_> = view.answers.iter().filter_map(find).collect();
@@ -30,32 +30,32 @@ pub fn answer(id: &dyn Fn(&str) -> String, index: usize, view: &View) -> Markup 
     } }
 }
 
-/// Tells whether a chart stands on top of the page.
+/// Tells whether a chart is shown on top of the page.
 fn answers(view: &View, chart: &Chart) -> bool {
     view.answers.contains(&chart.id)
 }
 
-/// Returns what the load saw.
+/// Returns the charts of the load over time.
 pub fn load(id: &dyn Fn(&str) -> String, index: usize, view: &View) -> Markup {
     html! { @if has(view, Part::Load) {
         (folded(&id("load"), "The load over time", &part(index, view, Part::Load)))
     } }
 }
 
-/// Returns what the layers did meanwhile.
+/// Returns the charts of the layers over time.
 pub fn layers(id: &dyn Fn(&str) -> String, index: usize, view: &View) -> Markup {
     html! { @if has(view, Part::Layers) {
         (folded(&id("layers"), "The layers meanwhile", &part(index, view, Part::Layers)))
     } }
 }
 
-/// Returns what CPUs and devices did meanwhile.
+/// Returns the charts of CPUs and devices over time.
 pub fn machine(id: &dyn Fn(&str) -> String, index: usize, view: &View) -> Markup {
     let body = html! { (threads(view)) (part(index, view, Part::Machine)) };
     folded(&id("cpu"), "CPU and devices meanwhile", &body)
 }
 
-/// Tells whether a part of the page has charts that do not stand on top of it.
+/// Tells whether a part of the page has charts other than those on top of the page.
 pub fn has(view: &View, part: Part) -> bool {
     view.charts.iter().any(|chart| chart.part == part && !answers(view, chart))
 }
@@ -75,7 +75,7 @@ fn part(index: usize, view: &View, part: Part) -> Markup {
     // So many lines over each other show none of them.
     let (dense, charts): (Vec<&Chart>, Vec<&Chart>) =
         own.partition(|chart| part == Part::Load && is_dense(chart));
-    // Many charts are those of the points of a sweep, one like the other.
+    // Many charts usually belong to the points of a sweep, and look alike.
     let (first, more) = charts.split_at(if charts.len() > MANY { FIRST } else { charts.len() });
     html! {
         @if all.is_empty() { p.soft { "No samples of this kind were taken." } }
@@ -92,7 +92,7 @@ fn part(index: usize, view: &View, part: Part) -> Markup {
 }
 
 /// Text that tells how to read the marks of a cache.
-const CACHES: &str = " A broken line marks where a cache becomes warm (it hits as much as any run of the stage did, and no more), full of junk (full, and it hits less), \
+const CACHES: &str = " A broken line marks where a cache becomes warm (it hits as much as in the best run of the stage, and its hits no longer grow), full of junk (full, and it hits less), \
                       cold (not full, and it hits less) or stalled (it hits less, and nothing comes in or goes out for 10 s).";
 
 fn figure(index: usize, view: &View, chart: &Chart) -> Markup {
@@ -119,7 +119,7 @@ fn figure(index: usize, view: &View, chart: &Chart) -> Markup {
     }
 }
 
-/// Colour and name of each line; names may be long, so they stand where they can wrap. A click hides a line, and the cursor's value stands behind it.
+/// Returns the colour and name of each line, where long names can wrap. A click on a name hides its line; the value at the cursor is shown after it.
 fn legend(chart: &Chart) -> Markup {
     let numbered = numbered(chart);
     html! { ul.legend aria-live="polite" { @for (place, series) in chart.series.iter().filter(|s| s.bold()).enumerate() {
@@ -127,7 +127,7 @@ fn legend(chart: &Chart) -> Markup {
     } } }
 }
 
-/// The latencies of the fastest, of the most and of the slowest I/Os of each time, at up to [`ROWS`] times.
+/// Returns a table of the latencies of the fastest I/Os, of most I/Os, and of the slowest ones, at up to [`ROWS`] times.
 fn cells(chart: &Chart) -> Markup {
     let mut rows: Vec<(f64, f64, usize)> = Vec::new();
     for series in &chart.series {
@@ -152,7 +152,7 @@ fn cells(chart: &Chart) -> Markup {
     }
 }
 
-/// The figures of a box plot: a row for each box.
+/// Returns the figures of a box plot, a row for each box.
 fn boxes(chart: &Chart) -> Markup {
     let heads =
         ["Slowest", "First quartile", "Median", "Its 95 % range", "Third quartile", "Fastest"];
@@ -172,13 +172,13 @@ fn boxes(chart: &Chart) -> Markup {
     }
 }
 
-/// The series that sum up the repeats, at up to [`ROWS`] places.
+/// Returns a table of the series that summarise the repeats, at up to [`ROWS`] places.
 fn table(chart: &Chart) -> Markup {
     let bold: Vec<_> = chart.series.iter().filter(|s| s.bold()).collect();
     let mut places: Vec<f64> = bold.iter().flat_map(|s| s.x.iter().copied()).collect();
     places.sort_by(f64::total_cmp);
     places.dedup();
-    // Between cells there is nothing; between moments nothing is a finding.
+    // On an axis of counts a place without values is left out; on an axis of time the gap itself is a finding.
     if chart.x.unit == units::Unit::Count {
         let known = |place: &f64| {
             let at = |s: &&&Series| s.x.iter().zip(&s.y).any(|(x, y)| x == place && y.is_some());
@@ -202,8 +202,8 @@ fn table(chart: &Chart) -> Markup {
     } }
 }
 
-/// Shares places out to rows, at most [`ROWS`]. Moments of one series are not quite those of another: then a row is a stretch of time, in which each
-/// series has one of its moments.
+/// Distributes places over at most [`ROWS`] rows. If the moments of the series differ slightly, a row covers a period of time in which each series
+/// has one of its moments.
 fn rows<'p>(places: &'p [f64], series: &[&Series]) -> Vec<&'p [f64]> {
     let alike = series.windows(2).all(|two| two[0].x == two[1].x);
     let most = series.iter().map(|series| series.x.len()).max().unwrap_or(0).min(ROWS);
@@ -233,14 +233,14 @@ fn position(axis: &Axis, place: f64) -> String {
     }
 }
 
-/// CPU per thread as bars, complete without a script.
+/// Returns CPU per thread as bars, which need no script.
 fn threads(view: &View) -> Markup {
     let apart = view.variants.len() > BESIDE;
     html! { @if !view.threads.is_empty() {
         h3 { "CPU of each thread" }
         p.reading { "Percent of one CPU over the measured stages, median over the repeats. A thread near 100 % is a limit"
             @if view.single_threads.is_empty() { "." }
-            @else { ". Of some there can be but one, which then sets the pace: the thread that " (view.single_threads.join("; that ")) "." }
+            @else { ". Some kinds have only one thread, which then sets the pace: the thread that " (view.single_threads.join("; that ")) "." }
             @if let Some((few, many)) = view.thread_marks {
                 " ▲: busy for more than " (Unit::Percent.show(many)) ", so that one more thread of the kind may help. ▽: one of several of a kind, busy for less than "
                 (Unit::Percent.show(few)) ", so that fewer of them would do." }
@@ -252,10 +252,10 @@ fn threads(view: &View) -> Markup {
     } }
 }
 
-/// Variants of which each thread has a bar; of more there is a table of the kinds of threads.
+/// Most variants for which each thread gets a bar at once; with more there is a table of the kinds of threads.
 const BESIDE: usize = 2;
 
-/// The mark of a thread's CPU: of threads of which there is one, and which may have company or not, only what is much is marked.
+/// The mark of a thread's CPU. A thread that is alone of its kind is marked only when it is busy: there cannot be fewer.
 fn thread_mark(view: &View, percent: f64, threads: usize) -> &'static str {
     match view.thread_marks {
         Some((_, many)) if percent > many => " ▲",
@@ -295,7 +295,7 @@ fn thread_kinds(view: &View) -> Markup {
 /// Variants that have a column each in a table of threads.
 const ACROSS: usize = 6;
 
-/// A bar for each thread of each variant, with lines at the marks.
+/// Returns a bar for each thread of each variant, with lines at the marks.
 fn each_thread(view: &View) -> Markup {
     let top =
         view.threads.iter().flat_map(|t| t.percent.iter().flatten()).copied().fold(0.0, f64::max);
@@ -326,9 +326,9 @@ fn each_thread(view: &View) -> Markup {
     }
 }
 
-/// All points of all charts, for the browser and for whoever recomputes a figure.
+/// Returns all points of all charts as JSON, for the script and for anybody who recomputes a figure.
 pub fn data(index: usize, view: &View) -> Markup {
-    // `<` is all that could end the element early.
+    // Only a `<` could end the element early.
     let json = serde_json::to_string(&rounded(view)).unwrap_or_default().replace('<', "\\u003c");
     html! { script.charts type="application/json" data-result={ "r" (index) } { (PreEscaped(json)) } }
 }
@@ -342,7 +342,7 @@ struct Drawn {
     marks: Vec<Mark>,
 }
 
-/// Charts with seven significant digits, which is more than any instrument here has and half the size.
+/// Returns the charts with values rounded to seven significant digits: more than any instrument here has, and half the size.
 fn rounded(view: &View) -> Vec<Drawn> {
     let read = view.charts.iter().filter(|chart| chart.has_cursor());
     let mut charts: Vec<Chart> = read.cloned().collect();

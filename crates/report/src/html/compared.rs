@@ -1,4 +1,4 @@
-//! Tables of figures with the variants side by side. What only some of them have stands in a table of theirs.
+//! Tables of figures with the variants side by side. What only some variants have stands in a table of its own.
 
 use std::cmp::Reverse;
 
@@ -10,20 +10,20 @@ use super::inline::{chip, dot, range};
 use crate::view::{FigureRow, Of, Scope, View, place};
 use crate::wording::{self, NONE};
 
-/// Variants beside the base in one table, and variants in one that compares nothing: more would not fit a page.
+/// Most variants next to the base in one table, and most variants in a table without comparisons: more would not fit a page.
 const BESIDE: usize = 2;
 const ALONE: usize = 4;
-/// Variants below each other that fit a screen.
+/// Most rows of variants that fit on a screen.
 const SCREEN: usize = 12;
-/// A table that only some variants have is folded when it has more rows.
+/// A table of figures that only some variants have is folded if it has more rows than this.
 const FOLDED: usize = 24;
 
-/// All figures: first what every variant has, then what only some have.
+/// Returns the tables of all figures: first what every variant has, then what only some have.
 pub fn tables(view: &View) -> Markup {
     let mut sets: Vec<Vec<usize>> = view.rows_alone().map(having).collect();
     sets.sort_by_key(|set| Reverse(set.len()));
     sets.dedup();
-    // Sets of one size may alternate.
+    // Sets of one size may alternate, so that the same set is met again.
     let mut met: Vec<&Vec<usize>> = Vec::new();
     for set in sets.iter().filter(|set| !set.is_empty()) {
         if !met.contains(&set) {
@@ -35,13 +35,13 @@ pub fn tables(view: &View) -> Markup {
         @if met.is_empty() && view.grids.is_empty() { p.soft { "No variant has any figure yet." } }
         @for (place, set) in met.iter().enumerate() { (of_set(view, set, place > 0)) }
         @if !unknown.is_empty() {
-            details { summary { "What could not be told of any variant" } ul.soft { @for text in unknown_of(&unknown) { li { (text) } } } }
+            details { summary { "Unknown for every variant" } ul.soft { @for text in unknown_of(&unknown) { li { (text) } } } }
         }
     }
 }
 
-/// The variants below each other with what is asked; nothing where they are too many for a screen, or levels of factors, which have tables of
-/// their own.
+/// Returns a table of the figures asked about with a row for each variant; nothing where there are too many for a screen, or where they are levels
+/// of factors, which have tables of their own.
 pub fn asked(view: &View) -> Markup {
     let rows: Vec<_> = view.figures.iter().filter(|row| row.asked).take(ALONE).collect();
     if rows.is_empty() || view.variants.len() > SCREEN || !view.effects.is_empty() {
@@ -69,7 +69,7 @@ pub fn asked(view: &View) -> Markup {
     }
 }
 
-/// Returns what these rows are called, each name once with all that it is not known of.
+/// Returns the labels of these rows, each once with all operations and layers that have no value of it.
 fn unknown_of(rows: &[&FigureRow]) -> Vec<String> {
     let mut scopes: Vec<(&str, Vec<String>)> = Vec::new();
     for row in rows {
@@ -81,13 +81,13 @@ fn unknown_of(rows: &[&FigureRow]) -> Vec<String> {
     scopes.iter().map(|(label, of)| format!("{label} of {}", of.join(", of "))).collect()
 }
 
-/// Indexes of the variants that have a figure of a row.
+/// Returns the indices of the variants that have a figure in a row.
 fn having(row: &FigureRow) -> Vec<usize> {
     let known = row.values.iter().enumerate().filter(|(_, value)| value.is_some());
     known.map(|(index, _)| index).collect()
 }
 
-/// The rows that these variants have, folded where they are many and `folds`.
+/// Returns the table of the rows that exactly these variants have; many rows are folded if `folds`.
 fn of_set(view: &View, set: &[usize], folds: bool) -> Markup {
     let rows: Vec<_> = view.rows_alone().filter(|row| having(row) == set).collect();
     let all = set.len() == view.variants.len();
@@ -122,7 +122,7 @@ fn name(view: &View, index: usize) -> &str {
     view.variants.get(index).map_or(NONE, |variant| variant.name.as_str())
 }
 
-/// Rows of these variants; each but the first with how it compares with that, when asked.
+/// Returns a table of rows with these variants; if `compared`, each but the first also with its comparison with the first.
 fn table(view: &View, rows: &[&FigureRow], shown: &[usize], compared: bool) -> Markup {
     let columns = 1 + shown.len() + if compared { shown.len() - 1 } else { 0 };
     let repeats = |index: usize| view.variants.get(index).map_or(0, |variant| variant.repeats);
@@ -163,7 +163,7 @@ fn group(view: &View, columns: usize, scope: &Scope) -> Markup {
     } } }
 }
 
-/// A median with its interval below it, and how many repeats are behind it where some have none.
+/// Returns a median with its interval below it, and the number of repeats behind it if some have no value.
 fn value(row: &FigureRow, index: usize, repeats: usize) -> Markup {
     let figure = row.values.get(index).and_then(Option::as_ref);
     html! { td {
@@ -175,13 +175,13 @@ fn value(row: &FigureRow, index: usize, repeats: usize) -> Markup {
     } }
 }
 
-/// Ratio and verdict, the ratio's interval, and the p-values.
+/// Returns ratio and verdict, the ratio's interval, and the p-values.
 fn comparison(row: &FigureRow, index: usize) -> Markup {
     let unit = row.unit;
     let Some(comparison) = row.comparisons.get(index).and_then(Option::as_ref) else {
         return html! { td {} };
     };
-    // Nothing beside nothing has no ratio.
+    // Zero beside zero has no ratio.
     if row.is_zero(0) && row.is_zero(index) && comparison.verdict.is_none() {
         return html! { td {} };
     }

@@ -1,4 +1,4 @@
-//! The tables of effects: what each factor does, and what two of them do together.
+//! The tables of effects: that of each factor, and the interaction of each two.
 
 use analysis::FactorEffect;
 use maud::{Markup, html};
@@ -12,9 +12,10 @@ use crate::wording;
 pub fn effects(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     html! { @if !view.effects.is_empty() {
         h2 id=(id("effects")) { "What each factor does" }
-        p.reading { "A factor alone: the figure at the one level over that at the other, over all levels of everything else. Two factors together: how many \
-                     times as much the first does after the second has changed; 1× says that they do not depend on each other, and so does the verdict " b { "same" } ". \
-                     Below a ratio its 95 % interval. A verdict rests on the p-value corrected for all effects of all that is asked." }
+        p.reading { "A single factor: the ratio of the figure at one level to that at another, averaged over all levels of the other factors. Two \
+                     factors: by what factor the effect of the first changes when the second changes; 1×, or the verdict " b { "same" }
+                     ", means that they do not depend on each other. Below each ratio is its 95 % interval. A verdict rests on the p-value \
+                     corrected for all effects on all figures that are asked about." }
         @for row in &view.effects { (table(row)) }
     } }
 }
@@ -22,7 +23,7 @@ pub fn effects(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
 fn table(row: &EffectRow) -> Markup {
     let (alone, together): (Vec<_>, Vec<_>) =
         row.found.effects.iter().partition(|effect| effect.with.is_none());
-    // Of many the sure ones are worth the room.
+    // If there are many, only the sure ones are shown at once.
     let sure = |effect: &&&FactorEffect| effect.verdict != Verdict::Unclear;
     let few = together.len() <= FEW;
     // Of one run each no p is known: a column of nothing says nothing.
@@ -43,7 +44,7 @@ fn table(row: &EffectRow) -> Markup {
     }
 }
 
-/// More pairs of changes than these are folded, but for those that are sure.
+/// If there are more pairs of changes than this, all but the sure ones are folded.
 const FEW: usize = 8;
 
 fn line(effect: &FactorEffect, tested: bool) -> Markup {

@@ -7,21 +7,21 @@ use super::inline::range;
 use crate::view::View;
 use crate::wording::{self, NONE, SOURCE_DIGITS};
 
-/// A table of the expectations; nothing where there are none.
+/// Returns a table of the expectations; nothing where there are none.
 pub fn expected(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     let all = view.expectations.iter();
     let (elsewhere, here): (Vec<&Expectation>, Vec<&Expectation>) =
         all.partition(|held| held.outcome == ExpectationOutcome::Elsewhere);
     html! { @if !view.expectations.is_empty() {
         h2 id=(id("expected")) { "Expected and found" }
-        p.reading { "What the source of this experiment, or whoever wrote it, expects. From five repeats on all of the interval has to be as expected, "
-            "below that the median alone decides." }
+        p.reading { "What the source of this experiment, or whoever wrote it, expects. With five repeats or more the whole interval "
+            "must be as expected, with fewer only the median." }
         @if !here.is_empty() { div.scroll tabindex="0" role="region" aria-label="Expected and found" { table {
             thead { tr { th scope="col" { "Figure" } th.text scope="col" { "Expected" } th scope="col" { "Found" } th.text scope="col" { "Outcome" } } }
             tbody { @for held in here { (row(held)) } }
         } } }
         @if !elsewhere.is_empty() { details {
-            summary { (elsewhere.len()) " more are expected at another scale: nothing can be said of them here" }
+            summary { (elsewhere.len()) " more are expected at another scale, and cannot be checked here" }
             ul { @for held in elsewhere {
                 @let said = wording::expected(held);
                 li { (said.figure) ": " (said.asked) @if let Some(scale) = &held.expected.scale { ", at scale " (scale) }
@@ -32,7 +32,7 @@ pub fn expected(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     } }
 }
 
-/// Returns how many figures are as expected, in a line that leads to them; nothing where none is expected here.
+/// Returns how many figures are as expected, in a line that links to them; nothing where none is expected at this scale.
 pub fn in_short(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     let count = |outcome: ExpectationOutcome| {
         view.expectations.iter().filter(|held| held.outcome == outcome).count()
@@ -42,8 +42,12 @@ pub fn in_short(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
         + count(ExpectationOutcome::Unknown)
         + count(ExpectationOutcome::NoRatio);
     let not_run = count(ExpectationOutcome::NotRun);
-    let parts =
-        [(met, "as expected"), (missed, "otherwise"), (open, "undecided"), (not_run, "not run")];
+    let parts = [
+        (met, "as expected"),
+        (missed, "not as expected"),
+        (open, "undecided"),
+        (not_run, "not run"),
+    ];
     let parts = parts.iter().filter(|(count, _)| *count > 0);
     let told: Vec<_> = parts.map(|(count, what)| format!("{count} {what}")).collect();
     let all = met + missed + open + not_run;
@@ -55,7 +59,7 @@ pub fn in_short(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
 
 fn row(held: &Expectation) -> Markup {
     let said = wording::expected(held);
-    let why = wording::why_otherwise(held).map(|why| format!("Why otherwise: {why}"));
+    let why = wording::why_otherwise(held).map(|why| format!("Why it differs: {why}"));
     let why = wording::why_not_judged(held).map(|why| format!("Not judged: {why}")).or(why);
     html! { tr {
         th.name.wrap scope="row" { (said.figure) }
@@ -70,12 +74,12 @@ fn row(held: &Expectation) -> Markup {
     } } } }
 }
 
-/// The figures of a source beside those found here, a table for each of its tables; nothing where it reported none.
+/// Returns the figures of a source next to those found here, a table for each of its tables; nothing where it reported none.
 pub fn reported(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     html! { @if !view.reported.is_empty() {
         h2 id=(id("reported")) { "The source's figures, and those found here" }
-        p.reading { "The source measured on another machine, often at another scale: what can repeat itself is the ratio to the first row, not the "
-            "figure." }
+        p.reading { "The source measured on another machine, often at another scale: only the ratio to the first row can be expected to be "
+            "the same, not the figure itself." }
         @for table in &view.reported { (of_source(table)) }
     } }
 }
@@ -94,10 +98,10 @@ fn of_source(table: &Reported) -> Markup {
                 td { (ratio(row)) }
             } } }
         } }
-        @if let Some(here) = &table.here { p.reading { "Here it is another quantity: " (here) "." } }
+        @if let Some(here) = &table.here { p.reading { "The quantity measured here differs: " (here) "." } }
         @let spreads = wording::spreads(table);
         @if !spreads.is_empty() { details {
-            summary { "The same of each I/O of a run: quartiles, ends, standard deviation" }
+            summary { "The same for the single I/Os of a run: quartiles, extremes, standard deviation" }
             div.scroll.close tabindex="0" role="region" aria-label={ (title) ", of each I/O" } { table {
                 thead { tr { th scope="col" { "Of" } th.text scope="col" { "Whose" } @for column in wording::SPREAD_COLUMNS { th scope="col" { (column) } } } }
                 tbody { @for (of, whose, cells) in spreads { tr {
@@ -126,7 +130,7 @@ fn class(outcome: ExpectationOutcome) -> &'static str {
     }
 }
 
-/// A mark that does not rest on colour.
+/// Returns a mark that can be understood without colour.
 fn mark(outcome: ExpectationOutcome) -> &'static str {
     match outcome {
         ExpectationOutcome::Met => "✓",

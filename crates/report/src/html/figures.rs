@@ -11,14 +11,15 @@ use super::{compared, grids};
 use crate::view::{Content, Figure, FigureRow, JobFigures, SpreadRow, View};
 use crate::wording::{self, NONE};
 
-/// Medians, intervals, ratios, verdicts; below, how throughput was spread within the runs.
+/// Returns medians, intervals, ratios and verdicts, and below them the spread of throughput within the runs.
 pub fn results(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     html! {
         h2 id=(id("figures")) { "Figures" }
         p.reading { "Each figure is the median over the repeats, its " (wording::intervals_name(view)) " below it. A ratio is that variant over "
             @match view.variants.first() { Some(base) => (base.name), None => "the base" } "." (wording::sequential(view)) }
         details.long { summary { "How verdicts are given" }
-            p.reading { (wording::capital(&wording::claims())) " p is of that figure alone, the adjusted p below a verdict of all that is asked together. " (wording::TESTS) } }
+            p.reading { (wording::capital(&wording::claims())) " p is for that figure alone; the adjusted p below a verdict is for all questions together. "
+            (wording::TESTS) } }
         (grids::grids(view))
         (compared::tables(view))
         @for table in [
@@ -29,7 +30,7 @@ pub fn results(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     }
 }
 
-/// The figures of each job, where they were asked for.
+/// Returns the figures of each job, where they were asked for.
 fn jobs(view: &View) -> Markup {
     let metrics: Vec<_> = wording::JOB_METRICS.into_iter().filter_map(layers::metric).collect();
     let show = |row: &JobFigures, metric: &Metric| {
@@ -56,13 +57,13 @@ fn jobs(view: &View) -> Markup {
     }
 }
 
-/// A median with its interval below it.
+/// Returns a median with its interval below it.
 pub fn value(row: &FigureRow, figure: Option<&Figure>) -> Markup {
     html! { td { (wording::median(row.unit, figure))
     @if let Some(text) = figure.and_then(|f| wording::interval(row.unit, f)) { (range(&text)) } } }
 }
 
-/// One of the thesis tables: its title, the head of the column of counts, and what it is of.
+/// One of the tables in the form of the thesis: its title, the head of the column of counts, an explanation, and its rows.
 struct Spreads<'a> {
     title: &'a str,
     counted: &'a str,
@@ -70,9 +71,9 @@ struct Spreads<'a> {
     rows: &'a [SpreadRow],
 }
 
-const INTERVALS: &str = "How even the load ran: the throughput of the intervals of a run, and of each of these figures the median over the runs. \
+const INTERVALS: &str = "How evenly the load ran: the spread of throughput over the intervals of a run; each figure is its median over the runs. \
      A minimum of 0 is a stall. This spread is within runs; it says nothing about how sure a median is.";
-const IOS: &str = "How fast each I/O was: its length over its latency, and of each of these figures the median over the runs. With several I/Os in flight \
+const IOS: &str = "How fast each I/O was: the spread of length over latency; each figure is its median over the runs. With several I/Os in flight \
      the throughput is a multiple of it.";
 
 fn spread(view: &View, table: &Spreads) -> Markup {
@@ -100,7 +101,7 @@ fn counts((least, most): (usize, usize)) -> String {
     if least == most { least } else { format!("{least} to {most}") }
 }
 
-/// Half the 95 % interval of a share that rests on a sample of blocks: `± 1.6 points`; `None` where every block was looked at.
+/// Returns half of the 95 % interval of a share that rests on a sample of blocks: `± 1.6 points`; `None` where every block was examined.
 fn sampled(content: &Content, share: &ContentFigure) -> Option<String> {
     let error = content.achieved.get(share.error?.id)?.median;
     let half = share.half_interval(error);
@@ -200,8 +201,8 @@ pub fn content(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
         } }
     };
     let body = html! {
-        p.reading { "What was achieved is measured from the very bytes handed to the kernel, not from the generator's counters. "
-            "Below it stands the " (wording::intervals_name(view)) " over the repeats; where there is but one, how far off the sample of blocks may be." }
+        p.reading { "What was achieved is measured from the bytes handed to the kernel, not from the generator's counters. "
+            "Below it is the " (wording::intervals_name(view)) " over the repeats; with a single repeat, the uncertainty from the sample of blocks." }
         (table)
     };
     html! { @if !rows.is_empty() { (folded(&id("content"), "Content: asked and achieved", &body)) } }

@@ -1,4 +1,4 @@
-//! Tables of figures that are alike: points of a sweep by variants, levels of factors against each other, many variants by figures.
+//! Tables of many similar figures: points of a sweep by variants, levels of one factor by those of others, many variants by figures.
 
 use std::ops::Range;
 
@@ -8,13 +8,13 @@ use super::inline::{dot, range};
 use crate::view::{Grid, GridCell, View};
 use crate::wording::{self, NONE};
 
-/// All tables of many: what is asked first is open, the others are folded.
+/// Returns all such tables: those with figures asked about are open, the others are folded.
 pub fn grids(view: &View) -> Markup {
     let (first, others): (Vec<&Grid>, Vec<&Grid>) =
         view.grids.iter().partition(|grid| grid.headline);
     html! { @if !view.grids.is_empty() {
         @if let Some(base) = view.variants.first().filter(|_| view.variants.len() > 1) {
-            p.reading { "Below each figure stands what it is of that of " (base.name) ". " (wording::marks(view)) }
+            p.reading { "Below each figure is its ratio to that of " (base.name) ". " (wording::marks(view)) }
         }
         @for grid in &first { (table(view, grid)) }
         @if !others.is_empty() { details {
@@ -43,7 +43,7 @@ fn columns(view: &View, grid: &Grid, own: Range<usize>) -> Markup {
                     @if of_variant(view, grid, at) { (dot(at)) } (grid.columns[at]) } }
             } }
             tbody { @for (place, line) in grid.lines.iter().enumerate() {
-                // A name stands once for the lines that share it.
+                // A name is shown once for the lines that share it.
                 @let new = |at: usize| at + 1 == keys || place == 0 || grid.lines[place - 1].names[..=at] != line.names[..=at];
                 tr {
                     @for (at, name) in line.names.iter().enumerate() { th.text scope="row" { @if new(at) { (name) } @else { span.sr { (name) } } } }
@@ -54,7 +54,7 @@ fn columns(view: &View, grid: &Grid, own: Range<usize>) -> Markup {
     }
 }
 
-/// Tells whether a column is of one variant alone.
+/// Tells whether a column belongs to a single variant.
 fn of_variant(view: &View, grid: &Grid, at: usize) -> bool {
     let cells = grid.lines.iter().filter_map(|line| *line.cells.get(at)?);
     view.variants.len() > 1

@@ -9,13 +9,13 @@ use super::{compared, expected};
 use crate::view::{FigureRow, View, place};
 use crate::wording;
 
-/// Most figures that are named which nobody measured: points of a sweep can be many.
+/// Most unmeasured figures that are listed: a sweep may have many points.
 const UNMEASURED: usize = 6;
 
-/// Verdict, notes that must be read first, and one tile for each question.
+/// Returns the verdict, notes that must be read first, and one tile for each question.
 pub fn hero(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     let first = view.verdicts.first().map(|first| first.text.as_str());
-    // Where the headline is none of the sentences, all of them follow it.
+    // Without a headline the first sentence takes its place, and only the others follow.
     let also = &view.verdicts[usize::from(view.headline.is_none()).min(view.verdicts.len())..];
     html! {
         header.top style="padding-left:0;padding-right:0" {
@@ -38,7 +38,7 @@ pub fn hero(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
         }
         (trust(id, view))
         (unmeasured(view))
-        // Many variants would make closed boxes of them: a table says more.
+        // With many variants a table says more than tiles.
         @if view.crowded() { (compared::asked(view)) } @else {
             div.tiles { @for row in view.rows_alone().filter(|row| row.headline() && told(view, row)) { (tile(view, row)) } }
         }
@@ -46,7 +46,7 @@ pub fn hero(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     }
 }
 
-/// The line that says how far the figures may be trusted, and leads to the findings.
+/// Returns the line that says how far the figures may be trusted, with a link to the findings.
 fn trust(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     let number = match findings_of(view) {
         0 => None,
@@ -59,7 +59,7 @@ fn trust(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     } }
 }
 
-/// The figures that are asked about and that nobody measured, with the reasons; of many the first.
+/// Returns the figures asked about that were not measured, with the reasons; if there are many, only the first.
 fn unmeasured(view: &View) -> Markup {
     let more = view.unmeasured.len().saturating_sub(UNMEASURED);
     html! { @if !view.unmeasured.is_empty() {
@@ -70,25 +70,25 @@ fn unmeasured(view: &View) -> Markup {
     } }
 }
 
-/// The reasons of a change that the counters give, with these counters; nothing where there are none.
+/// Returns the reasons for a change that the counters show, with these counters; nothing where there are none.
 fn reasons(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     html! { @if let Some(why) = &view.why {
         section.findings.reasons aria-labelledby=(id("why")) {
             h2 id=(id("why")) { (why.of) }
             ul { @for cause in &why.causes { li { (cause.text) " " span.faint { "(" (cause.counters) ")" } } } }
-            p.reading { "Counted, not proved: " code { "fathom doctor RESULT --prove" } " tries what would take a limit away." }
+            p.reading { "Counted, not proved: " code { "fathom doctor RESULT --prove" } " tries changes that would remove a limit." }
         }
     } }
 }
 
-/// Tells whether a row is worth showing: what nobody asked about is left out where no variant has any.
+/// Tells whether a row is worth showing: a figure that is not asked about is left out where it is zero or missing for every variant.
 fn told(view: &View, row: &FigureRow) -> bool {
     let nothing =
         |index: usize| row.is_zero(index) || row.values.get(index).copied().flatten().is_none();
     row.known() && (row.asked || !(0..view.variants.len()).all(nothing))
 }
 
-/// A variant's colour with its name.
+/// Returns a variant's colour with its name.
 fn key(index: usize, name: &str, repeats: usize) -> Markup {
     html! { span { (dot(index)) (name) " " span.faint { (repeats) @if repeats == 1 { " repeat" } @else { " repeats" } } } }
 }
@@ -99,7 +99,7 @@ fn tile(view: &View, row: &FigureRow) -> Markup {
     html! {
         div.tile {
             h3 { span { (row.label) span.of { (place(row)) } }
-                // Where nothing is decided one line says it.
+                // If no figure at all is decided, one line says so instead of a mark at each.
                 @if let [one] = compared[..] { @if wording::decided(view) { (chip(one.verdict.map(Verdict::word))) } } }
             @match compared[..] {
                 [one] => {
@@ -121,12 +121,12 @@ fn tile(view: &View, row: &FigureRow) -> Markup {
     }
 }
 
-/// Tells whether a comparison is asked about and these runs do not decide it, so that what it shows is no fact.
+/// Tells whether a comparison is asked about but not decided by these runs, so that its figure is not a proven fact.
 fn open(row: &FigureRow, one: &analysis::MetricComparison) -> bool {
     row.asked && one.verdict == Some(Verdict::Unclear)
 }
 
-/// The parts of a figure that are known by themselves, variant by variant.
+/// Returns the parts of a figure that are known separately, variant by variant.
 fn parts(view: &View, row: &FigureRow) -> Markup {
     let whole = row.metric == layers::MACHINE_CPU_PER_IO;
     let own = |part: &&FigureRow| whole && part.part && part.scope.stage == row.scope.stage;
@@ -142,7 +142,7 @@ fn parts(view: &View, row: &FigureRow) -> Markup {
     }
 }
 
-/// One bar per variant with its interval as a whisker; percent on a scale to 100.
+/// Returns one bar per variant with its interval as a whisker; percentages on a scale to 100.
 fn bars(view: &View, row: &FigureRow) -> Markup {
     let values = || row.values.iter().flatten();
     let least = if row.unit == units::Unit::Percent { 100.0 } else { 0.0 };

@@ -4,10 +4,10 @@ use maud::{Markup, html};
 
 use crate::wording;
 
-/// Variants that have a colour of the style sheet.
+/// Number of variants that have a colour in the style sheet.
 pub const COLOURS: usize = 8;
 
-/// The colour of a variant, each its own: from the ninth on hues between those of the style sheet.
+/// Returns the colour of a variant, which no other has: from the ninth on a hue between those of the style sheet.
 pub fn colour(index: usize) -> String {
     match index {
         of if of < COLOURS => format!("var(--v{of})"),
@@ -23,17 +23,17 @@ const FIRST_HUE: f64 = 85.0;
 /// Degrees between hues: olive, violet, green and pink come first.
 const HUE_STEP: f64 = 197.0;
 
-/// The dot in a variant's colour.
+/// Returns a dot in a variant's colour.
 pub fn dot(index: usize) -> Markup {
     html! { i.dot style={ "--c:" (colour(index)) } {} }
 }
 
-/// A verdict as a coloured word with a mark.
+/// Returns a verdict as a coloured word with a mark.
 pub fn chip(verdict: Option<&str>) -> Markup {
     html! { @if let Some(word) = verdict { span.chip.(class(word)) { (wording::verdict(word)) } } }
 }
 
-/// Only words that are verdicts become classes.
+/// Returns the class for a verdict; other words do not become classes.
 fn class(word: &str) -> &'static str {
     match word {
         "better" => "better",
@@ -44,7 +44,7 @@ fn class(word: &str) -> &'static str {
     }
 }
 
-/// An interval below its figure, broken nowhere but between its ends.
+/// Returns an interval below its figure, which may wrap only between its two ends.
 pub fn range(text: &str) -> Markup {
     html! { span.range { (text.replace(' ', "\u{a0}").replace(",\u{a0}", ", ")) } }
 }

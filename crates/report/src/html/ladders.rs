@@ -7,13 +7,13 @@ use super::inline::dot;
 use crate::ladder::{HEADS, LAST, cells, depths};
 use crate::view::{LadderRow, View};
 
-/// All ladders; nothing where latency by layer was not asked for.
+/// Returns all ladders; nothing where latency by layer was not asked for.
 pub fn ladders(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     html! { @if !view.ladders.is_empty() {
         h2 id=(id("ladders")) { "Latency by layer" }
-        p.reading { "From the load down to the disks: the latency that each device showed to what stands over it. A bar begins where the slowest \
-                     device under it ends, and is what the layer adds to the 99th percentile. Nothing is named where too few I/Os came, events were \
-                     lost, or a layer answers before the one under it." }
+        p.reading { "From the load down to the disks: the latency of each device as seen from the layer above. A bar begins where the slowest \
+                     device below it ends, and is what the layer adds to the 99th percentile. No layer is named if there were too few I/Os, \
+                     events were lost, or a layer answers before the one below it." }
         @for row in &view.ladders { (one(row)) }
     } }
 }
@@ -40,7 +40,7 @@ fn one(row: &LadderRow) -> Markup {
     }
 }
 
-/// The part of the largest 99th percentile that a rung adds, where it lies.
+/// Returns a bar for the part of the largest 99th percentile that a rung adds, at its position.
 fn bar(ladder: &Ladder, rung: &Rung, named: Option<&str>) -> Markup {
     let all = ladder.rungs.iter().filter_map(|rung| rung.all.p99_ns);
     let most = all.fold(0.0, f64::max);

@@ -1,7 +1,7 @@
 //! The page: one file that holds everything, opens from a disk, and asks no other machine for anything.
 //!
 //! Tables, verdicts, stacks and charts are HTML and SVG made here, so the page is complete without JavaScript and in print. A small script
-//! adds what a hand wants: a cursor that reads values off, a part of a chart over its whole width, lines that hide.
+//! adds interaction: a cursor that shows values, zooming into a part of a chart, hiding of lines.
 
 mod bisected;
 mod cells;
@@ -30,10 +30,10 @@ use crate::view::View;
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
-/// Nothing may be loaded from anywhere: a browser holds the page to it.
+/// The content security policy: nothing may be loaded from anywhere, which browsers enforce.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:";
 
-/// The kind of a page. The page names its kind at its start, so that a file of somebody else is not taken for a page.
+/// The kind of a page. A page names its kind at its start, so that other files are not mistaken for one and overwritten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Page {
     /// Results of runs.
@@ -45,7 +45,7 @@ pub enum Page {
 }
 
 impl Page {
-    /// Returns how every page of the kind begins.
+    /// Returns the beginning of every page of this kind.
     pub fn mark(self) -> &'static str {
         match self {
             Self::Results => {
@@ -61,12 +61,12 @@ impl Page {
     }
 }
 
-/// The whole page for one or more results, in the order given.
+/// Returns the whole page for one or more results, in the order given.
 pub fn page(views: &[View]) -> String {
     with_bisections(&[], views)
 }
 
-/// The same below the lists that the results are steps of.
+/// Returns such a page for bisections: first their lists, then the results of their steps.
 pub fn with_bisections(bisections: &[Bisected], views: &[View]) -> String {
     let title = match (bisections, views) {
         ([one, ..], _) => format!("{}: {} – Fathom", one.experiment, one.outcome),
@@ -103,7 +103,7 @@ pub fn with_bisections(bisections: &[Bisected], views: &[View]) -> String {
     markup.into_string()
 }
 
-/// A page of an estimate or of advice in the same dress: no script, nothing loaded. `body` is HTML that goes in as it is.
+/// Returns a page of an estimate or of advice in the same style: no script, nothing loaded. `body` is HTML that is inserted unchanged.
 pub fn document(kind: Page, title: &str, body: &str) -> String {
     let generator = if kind == Page::Advice { "Fathom advice" } else { "Fathom estimate" };
     let markup = html! {
@@ -127,8 +127,8 @@ pub fn document(kind: Page, title: &str, body: &str) -> String {
     markup.into_string()
 }
 
-/// The parts of one result, in the order a reader needs them: what was found, the picture and the figures of it; then, folded, what the load,
-/// the layers and the machine did meanwhile, what was written, and how it was made.
+/// Returns the parts of one result, in the order a reader needs them: findings, pictures and figures; then, folded, the load, the layers and the
+/// machine over time, the written content, and how the result was made.
 fn result(index: usize, view: &View) -> Markup {
     let id = |part: &str| format!("r{index}-{part}");
     html! {

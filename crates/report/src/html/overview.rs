@@ -1,4 +1,4 @@
-//! The head of a page with several results: one table of what each found, with the way to it.
+//! The head of a page with several results: one table of what each found, with a link to it.
 
 use maud::{Markup, html};
 use stats::Verdict;
@@ -8,7 +8,7 @@ use super::inline::{chip, range};
 use crate::view::{FigureRow, Scope, View};
 use crate::wording::{self, NONE};
 
-/// Rows of a result above which its headline stands for them: the table is to be seen at once.
+/// Most rows of a result in the table, which should fit on a screen: with more, its headline is shown instead.
 const MOST_ROWS: usize = 9;
 
 /// A row for each operation or layer of each variant of which something is known, a column for each figure that any of these results asks
@@ -19,7 +19,7 @@ pub fn overview(views: &[View]) -> Markup {
     let own = || views.iter().map(|view| of(view, views));
     let mut scopes = own().flatten().map(|(_, scope)| scope);
     let first = scopes.next();
-    // One that all share tells nobody anything.
+    // A scope that all rows share need not be shown.
     let scoped = scopes.any(|scope| Some(scope) != first);
     html! {
         header.top {
@@ -50,7 +50,7 @@ fn title(views: &[View]) -> String {
     }
 }
 
-/// The way to a result, with its place on the page; below it its beginning where another has its name, and what takes from its figures.
+/// A link to a result, with its number on the page; below it when it began, where another has its name, and the doubts about its figures.
 fn link(index: usize, views: &[View]) -> Markup {
     let Some(view) = views.get(index) else { return html! {} };
     let namesakes = views.iter().filter(|other| other.experiment == view.experiment).count();
@@ -62,7 +62,7 @@ fn link(index: usize, views: &[View]) -> Markup {
     }
 }
 
-/// What takes from the figures of a result on a page of several.
+/// Reasons to doubt the figures of a result on a page of several.
 fn doubts(index: usize, views: &[View]) -> Vec<String> {
     let Some(view) = views.get(index) else { return Vec::new() };
     let run = view.run_fact("run");
@@ -74,7 +74,7 @@ fn doubts(index: usize, views: &[View]) -> Vec<String> {
     [changed, incomplete, same].into_iter().flatten().collect()
 }
 
-/// Id and label of every metric that is asked about in results that have rows, in the order met.
+/// Returns id and label of every metric asked about in results that have rows in the table, in the order of first occurrence.
 fn columns(views: &[View]) -> Vec<(&str, &str)> {
     let mut columns = Vec::new();
     let own = views.iter().filter(|view| !of(view, views).is_empty());
@@ -97,7 +97,7 @@ fn of<'a>(view: &'a View, views: &[View]) -> Vec<(usize, &'a Scope)> {
     let asked: Vec<_> = view.figures.iter().filter(|row| row.headline()).collect();
     let mut scopes: Vec<&Scope> = asked.iter().map(|row| &row.scope).collect();
     scopes.dedup();
-    // The base stands for itself only where there is nothing to hold against it.
+    // The base has a row of its own only where it is the only variant.
     let variants =
         if view.variants.len() > 1 { 1..view.variants.len() } else { 0..view.variants.len() };
     let is_known = |(variant, scope): &(usize, &Scope)| {
@@ -109,7 +109,7 @@ fn of<'a>(view: &'a View, views: &[View]) -> Vec<(usize, &'a Scope)> {
     if known.len() > MOST_ROWS && view.headline.is_some() { Vec::new() } else { known }
 }
 
-/// The headline of a result, or the first of its sentences.
+/// Returns the headline of a result, or the first of its sentences.
 fn told(view: &View) -> &str {
     let sentence = || view.verdicts.first().map_or(NONE, |first| first.text.as_str());
     view.headline.as_deref().unwrap_or_else(sentence)

@@ -1,4 +1,4 @@
-//! The parts of a page that are words: navigation, findings, and what is folded away: run, machine, QEMU, cost, glossary.
+//! The parts of a page that are text: navigation, findings, and the folded parts: run, machine, QEMU, cost, glossary.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -12,7 +12,7 @@ use super::{charts, figures};
 use crate::view::{Part, View, apart};
 use crate::wording::NONE;
 
-/// Links to the parts of one result.
+/// Returns links to the parts of one result.
 pub fn navigation(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     let findings = format!("Findings ({})", findings_of(view));
     let parts = [
@@ -68,8 +68,8 @@ fn is_limit(finding: &Finding) -> bool {
     finding.explains_percent.is_some()
 }
 
-/// Returns what the doctor noticed, worst first, then what limits the layers: open where something is wrong with the figures that no box on top says, else
-/// folded.
+/// Returns the doctor's findings, worst first, then the limits of the layers. They are unfolded if there is an error that no box on top of the page
+/// mentions.
 pub fn findings(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     let wrong = |finding: &Finding| finding.severity == Severity::Error && !apart(&finding.rule);
     let (limits, rest): (Vec<_>, Vec<_>) = view.findings.iter().partition(|f| is_limit(f));
@@ -78,11 +78,12 @@ pub fn findings(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     html! {
         details.part.findings id=(id("findings")) open[view.findings.iter().any(wrong)] {
             summary { h2 { (findings_title(view)) } }
-            @if view.findings.is_empty() { p.soft { "The doctor noticed nothing that takes from these figures." } }
+            @if view.findings.is_empty() { p.soft { "The doctor found nothing that casts doubt on these figures." } }
             @for (finding, also) in doctor::joined(rest.into_iter()) { (one(finding, &also)) }
             @if !first.is_empty() {
                 h3 { "What limits it" }
-                p.soft { "The share of a limit that was used, or of the I/Os that it touched. A limit that is near need not be the one that counts: " code { "fathom doctor" } " proves those that a setting takes away." }
+                p.soft { "The share of a limit that was used, or of the I/Os that it touched. A limit that is nearly reached need not be the one \
+                    that slows things down: " code { "fathom doctor RESULT --prove" } " tests those that a setting would remove." }
                 @for (finding, also) in first { (one(finding, also)) }
             }
             @if !others.is_empty() {
@@ -115,7 +116,7 @@ fn findings_title(view: &View) -> String {
     }
 }
 
-/// Returns what else a finding is of, each once.
+/// Returns the other subjects for which the same finding was made, each once.
 fn others_named<'a>(finding: &'a Finding, also: &[&'a Finding]) -> Vec<&'a str> {
     let mut named: Vec<&str> = Vec::new();
     for subject in also.iter().filter_map(|other| other.subject.as_deref()) {
@@ -126,7 +127,7 @@ fn others_named<'a>(finding: &'a Finding, also: &[&'a Finding]) -> Vec<&'a str> 
     named
 }
 
-/// A finding, and in it the findings that say the same of something else.
+/// Returns a finding, with the same findings about other subjects in it.
 fn one(finding: &Finding, also: &[&Finding]) -> Markup {
     let severity = severity(finding.severity);
     let (evidence, raw) = plain_and_raw(&finding.evidence);
@@ -177,7 +178,7 @@ fn share(most: f64, also: &[&Finding]) -> String {
     if least == most { format!("{most} %") } else { format!("{least} to {most} %") }
 }
 
-/// The evidence of a finding as numbers, each beside its threshold, and when it was so.
+/// Returns the evidence of a finding as numbers, each with its threshold, and the period in which it was observed.
 fn figures_of(finding: &Finding) -> Markup {
     html! {
         table.evidence {
@@ -195,17 +196,17 @@ fn figures_of(finding: &Finding) -> Markup {
     }
 }
 
-/// In how many runs it was so, as the evidence ends with it.
+/// Extracts from the end of the evidence in how many runs it was observed.
 fn runs(evidence: &str) -> Option<&str> {
     evidence.strip_suffix(')').and_then(|text| text.rsplit_once(" (")).map(|(_, runs)| runs)
 }
 
-/// Returns what QEMU or the guest's kernel said, behind a word; nothing where neither said anything.
+/// Returns the message of QEMU or the guest's kernel, folded behind "why"; nothing where there is none.
 pub fn why(raw: Option<&str>) -> Markup {
     html! { @if let Some(raw) = raw { " " details.why { summary { "why" } pre { (raw) } } } }
 }
 
-/// The word for a severity, as on the terminal and in JSON.
+/// Returns the word for a severity, as on the terminal and in JSON.
 pub fn severity(severity: Severity) -> &'static str {
     match severity {
         Severity::Note => "note",
@@ -214,10 +215,10 @@ pub fn severity(severity: Severity) -> &'static str {
     }
 }
 
-/// Longer values are folded away: QEMU's command line would bury the rest.
+/// Longest value that is not folded, characters: QEMU's command line would bury the rest.
 const FOLDED: usize = 240;
 
-/// This result as files for programs.
+/// Returns links that download this result as files for programs.
 pub fn downloads(view: &View) -> Markup {
     html! {
         p.downloads { "This result for programs: "
@@ -237,7 +238,7 @@ fn card(rows: &[(String, String)]) -> Markup {
     }
 }
 
-/// Returns how the run was made, on what machines, and what the virtual one was made of.
+/// Returns the facts of the run, of its machines, and of the virtual machine.
 pub fn run(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     let rows: Vec<_> = view.run.iter().chain(&view.driven).cloned().collect();
     html! {
@@ -254,7 +255,7 @@ fn in_lab(view: &View) -> bool {
     !view.lab.is_empty() || !view.lab_times.is_empty()
 }
 
-/// Returns what measuring cost.
+/// Returns the cost of measuring.
 pub fn cost(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     let body = html! {
         @if view.samplers.is_empty() { p.soft { "No samples were taken." } } @else { (samplers(view)) }
@@ -307,7 +308,7 @@ fn samplers(view: &View) -> Markup {
     }
 }
 
-/// Returns what the figures mean.
+/// Returns the meaning of the figures.
 pub fn glossary(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     let body = html! {
         p { "The replicate is one run on a fresh stack, not one second of a run. A figure is the median over the repeats with the 95 % \
@@ -327,7 +328,7 @@ fn data_url(kind: &str, text: &str) -> String {
     format!("data:{kind};charset=utf-8;base64,{}", STANDARD.encode(text))
 }
 
-/// A name that every file system takes.
+/// Returns a file name that every file system accepts.
 fn file_name(experiment: &str) -> String {
     experiment
         .chars()

@@ -1,5 +1,5 @@
-//! A chart as SVG between its axes. The drawing is stretched to whatever room there is, lines and dots keep their width, and all text is HTML beside
-//! it: it keeps its size on a screen, a telephone and paper, and no script is needed.
+//! A chart as SVG between its axes. The drawing is stretched to the available space while lines and dots keep their width. All text is HTML next to
+//! the drawing, so that it keeps its size on a screen, a telephone and paper; no script is needed.
 
 use maud::{Markup, html};
 
@@ -7,12 +7,12 @@ use super::inline;
 use crate::drawing::{Drawing, HEIGHT, Ink, Line, Marked, Tick, WIDTH, in_proportion};
 use crate::view::{Chart, Mark, Series, Shape};
 
-/// Ticks of the horizontal axis beyond which a telephone shows every other one.
+/// Most ticks of the horizontal axis on a telephone: with more, it shows only every other one.
 const NARROW: usize = 5;
-/// Marks beyond this share of the width have their label on the left, where it is not cut off.
+/// Marks beyond this share of the width have their label on the left, so that it is not cut off.
 const RIGHT: f64 = 0.75;
 
-/// The box of a chart, which fills the width that it is given.
+/// Returns the box of a chart, which fills the available width.
 pub fn plot(id: &str, chart: &Chart, marks: &[Mark]) -> Markup {
     let Some(drawing) = Drawing::of(chart, marks) else {
         return html! { div.plot.empty { p.soft { "No samples of this kind were taken." } } };
@@ -63,22 +63,22 @@ fn across(tick: &Tick) -> String {
     format!("M0 {:.0}H{WIDTH}", (1.0 - tick.at) * HEIGHT)
 }
 
-/// What the lines of one name have in common; entries of the legend carry it, too.
+/// Returns the group of a series: lines with the same name share it, and so does their entry in the legend.
 pub fn group(series: &Series) -> String {
     series.variant.map_or_else(|| format!("h{}", series.hue), |v| format!("v{v}-{}", series.hue))
 }
 
-/// The CSS colour of a series.
+/// Returns the CSS colour of a series.
 pub fn colour(series: &Series) -> String {
     series.variant.map_or_else(|| format!("var(--h{})", series.hue % 10), inline::colour)
 }
 
-/// The opacity of the cells of a series are drawn: the first weakest.
+/// Returns the opacity of a series of cells: the first is the weakest.
 pub fn shade(series: &Series) -> &'static str {
     ["0.15", "0.35", "0.65", "1"].get(series.hue).copied().unwrap_or("1")
 }
 
-/// The way in which a series is drawn beside its colour: of all repeats or of one, and what tells two of one colour apart.
+/// Returns the style of a series apart from its colour: whether it stands for all repeats or one, and the dash that separates series of one colour.
 fn kind(chart: &Chart, series: &Series) -> &'static str {
     let repeats = chart.series.iter().any(|series| !series.bold());
     match (series.bold(), series.variant) {
@@ -108,7 +108,7 @@ fn series(chart: &Chart, line: &Line) -> Markup {
     } }
 }
 
-/// A moment as a broken line, and where it may be as a band.
+/// Draws a marked moment as a broken line, and its uncertainty as a band.
 fn marked(marked: &Marked) -> Markup {
     let paint = format!("--c:{}", inline::colour(marked.mark.variant));
     let group = format!("v{}-0", marked.mark.variant);

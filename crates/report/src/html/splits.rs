@@ -1,4 +1,4 @@
-//! One large I/O or as many bytes as many small ones: the answers, and the table behind them.
+//! One large I/O, or the same bytes as many small ones: the answers, and the table behind them.
 
 use analysis::Split;
 use maud::{Markup, html};
@@ -8,15 +8,15 @@ use super::inline::range;
 use crate::view::View;
 use crate::wording::{self, split_parts, split_whole};
 
-/// The answers of each sweep by outstanding bytes; nothing where there is none.
+/// Returns the answers of each sweep by outstanding bytes; nothing where there is none.
 pub fn splits(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     html! { @for (index, row) in view.splits.iter().enumerate() {
         h2 id=(id(&format!("splits-{index}"))) { "Split or merge? " span.soft { (row.label) } }
         ul { @for answer in &row.answers { li { (answer) } } }
         details {
             summary { "Each amount of bytes in flight" }
-            p.reading { "The fastest split beside one large I/O of as many bytes. All splits of the result are judged together (Holm), so that the fastest of many \
-                         is not called faster by chance; less than 5 % does not matter." }
+            p.reading { "The fastest split compared with one large I/O of the same bytes. All splits of the result are judged together (Holm), so \
+                         that the fastest of many is not called faster by chance; differences below 5 % do not matter." }
             div.scroll tabindex="0" role="region" aria-label={ "Splits of " (row.label) } { table {
                 thead { tr { th scope="col" { "In flight" } th scope="col" { "As one" } th scope="col" { "Fastest split" } th scope="col" { "Times" } th.text scope="col" { "Answer" } } }
                 tbody { @for (index, split) in row.found.iter().enumerate() {

@@ -14,11 +14,11 @@ const LOAD: f64 = 30.0;
 const HEAD: f64 = 34.0;
 const LINE: f64 = 18.0;
 const GAP: f64 = 16.0;
-/// Characters that fit a line of the box: of its title, and of a setting's name and value together.
+/// Number of characters that fit in a line of the box: for its title, and for a setting's name and value together.
 const TITLE: usize = 44;
 const SETTING: usize = 58;
 
-/// All variants' stacks.
+/// Returns the stacks of all variants.
 pub fn stacks(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     let groups = alike(&view.variants);
     let body = html! {
@@ -37,14 +37,14 @@ pub fn stacks(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     folded(&id("stacks"), "Stacks and stages", &body)
 }
 
-/// Variants of one drawing that are named over it; more are named in the table of what differs, where there is one.
+/// Most variants of one drawing that are named above it; more are named only in the table of differences, if there is one.
 const MANY: usize = 6;
 
 fn name(view: &View, index: usize) -> &str {
     view.variants.get(index).map_or(NONE, |variant| variant.name.as_str())
 }
 
-/// A row for each variant that shares a drawing, a column for each thing in which they differ.
+/// Returns a table with a row for each variant that shares a drawing, and a column for each thing in which they differ.
 fn differences(view: &View, group: &Alike) -> Markup {
     html! {
         div.scroll.close tabindex="0" role="region" aria-label="In what variants with one stack differ" { table {
@@ -69,11 +69,12 @@ struct Placed<'a> {
     x: f64,
     y: f64,
     width: f64,
-    /// Which input of the layer above it is, where that has several.
+    /// The input of the layer above that it is, where that layer has several.
     input: Option<&'a str>,
 }
 
-/// The boxes of a stack: what a layer stands on shares the width below it. Stacks recorded without what stands on what are one column.
+/// Returns the boxes of a stack: the layers directly below one share its width. If the result does not record which layer stands on which, there is
+/// one column.
 fn placed(stack: &[LayerFacts]) -> Vec<Placed<'_>> {
     let chain = stack.iter().all(|layer| layer.on.is_empty());
     let mut boxes = Vec::new();
@@ -86,7 +87,7 @@ fn placed(stack: &[LayerFacts]) -> Vec<Placed<'_>> {
         return boxes;
     }
     let below: Vec<&String> = stack.iter().flat_map(|layer| layer.on.values()).collect();
-    // What the load goes to was raised last.
+    // The layer that the load works on was set up last.
     let tops: Vec<_> = stack.iter().rev().filter(|layer| !below.contains(&&layer.name)).collect();
     let width = WIDTH / tops.len().max(1) as f64;
     for (place, layer) in tops.into_iter().enumerate() {
@@ -99,7 +100,7 @@ fn placed(stack: &[LayerFacts]) -> Vec<Placed<'_>> {
     boxes
 }
 
-/// Adds what is at the top, and below it what that stands on.
+/// Adds the topmost layer, and below it the layers it stands on.
 fn tree<'a>(stack: &'a [LayerFacts], top: Placed<'a>, boxes: &mut Vec<Placed<'a>>) {
     let inputs: Vec<_> = top
         .layer
@@ -109,7 +110,7 @@ fn tree<'a>(stack: &'a [LayerFacts], top: Placed<'a>, boxes: &mut Vec<Placed<'a>
         .collect();
     let (x, y) = (top.x, top.y + height(top.layer) + GAP);
     let width = top.width / inputs.len().max(1) as f64;
-    // Each has one place: more can only be of a result that somebody bent into a circle.
+    // Each layer has one box: more can only come from a damaged result with a cycle.
     if boxes.len() >= stack.len() {
         return;
     }
@@ -121,7 +122,7 @@ fn tree<'a>(stack: &'a [LayerFacts], top: Placed<'a>, boxes: &mut Vec<Placed<'a>
 }
 
 fn drawing(group: &Alike) -> Markup {
-    // Of several variants it has the colour of none.
+    // A drawing shared by several variants has the colour of none.
     let edge = match &group.variants[..] {
         [one] => colour(*one),
         _ => "var(--soft)".to_owned(),
@@ -175,7 +176,7 @@ fn block(one: &Placed, edge: &str) -> Markup {
     }
 }
 
-/// The beginning of a name that does not fit.
+/// Returns the beginning of a name that does not fit.
 fn begun(name: &str, fits: usize) -> String {
     if name.chars().count() <= fits {
         return name.to_owned();
@@ -183,7 +184,7 @@ fn begun(name: &str, fits: usize) -> String {
     name.chars().take(fits.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// The end of a value that does not fit.
+/// Returns the end of a value that does not fit.
 fn short(value: &str, fits: usize) -> String {
     if value.chars().count() <= fits {
         return value.to_owned();

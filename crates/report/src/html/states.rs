@@ -1,17 +1,17 @@
-//! The states that layers were brought to, with what proves them.
+//! The states that layers were brought to, with the proof.
 
 use maud::{Markup, html};
 
 use crate::view::View;
 
-/// A table of the criteria; nothing where no stage asked for a state.
+/// Returns a table of the criteria; nothing where no stage asked for a state.
 pub fn states(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     let missed = view.states.iter().filter(|row| !row.met).count();
     html! { @if !view.states.is_empty() {
         h2 id=(id("states")) { "States before the measurement" }
         p.reading {
-            "What a layer had to be like, and what its own figures said when the stage ended. "
-            @if missed == 0 { "All of it held." } @else { (missed) " of it did not hold: what follows was measured in another state." }
+            "The conditions that a layer had to meet, and the layer's own figures at the end of the stage. "
+            @if missed == 0 { "All were met." } @else { (missed) " of them not met: what follows was measured in another state." }
         }
         div.scroll tabindex="0" role="region" aria-label="States before the measurement" { table {
             thead { tr { th scope="col" { "Cell" } th.text scope="col" { "Stage" } th.text scope="col" { "Asked" } th scope="col" { "Read" } th.text scope="col" { "Held" } } }

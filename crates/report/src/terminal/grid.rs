@@ -7,10 +7,10 @@ use super::table::cut;
 use crate::view::{Grid, GridLine, View};
 use crate::wording::{self, NONE};
 
-/// Characters of a column's head that nothing below it needs.
+/// Most characters of a column's head beyond the width of the cells below it.
 const HEAD: usize = 24;
 
-/// One column: its head, and below it a cell with its verdict for each line.
+/// One column: its head, and for each line a cell with its verdict.
 struct Column {
     head: String,
     cells: Vec<(String, Option<&'static str>)>,
@@ -41,7 +41,7 @@ impl Column {
     }
 }
 
-/// The head of a column; of several that are alike where they are cut, each has its number in front.
+/// Returns the head of a column; heads that are the same once cut get their number in front.
 fn head(grid: &Grid, at: usize, most: usize) -> String {
     let cut_to = |place: usize| cut(&printable(&grid.columns[place]), most);
     let own = cut_to(at);
@@ -49,7 +49,7 @@ fn head(grid: &Grid, at: usize, most: usize) -> String {
     if alike { cut(&format!("{} {}", at + 1, printable(&grid.columns[at])), most) } else { own }
 }
 
-/// Returns these tables, each in as many pieces as the width makes necessary, and what their ratios are to.
+/// Returns these tables, each in as many pieces as the width requires, with a note on the base of the ratios.
 pub(super) fn grids(view: &View, grids: &[&Grid], width: usize, ink: &Ink) -> String {
     let mut out = String::new();
     for grid in grids {
@@ -74,7 +74,7 @@ fn pieces(out: &mut String, view: &View, grid: &Grid, width: usize, ink: &Ink) {
     let names = names(grid, width);
     let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
     let columns: Vec<_> = (0..grid.columns.len()).map(|at| Column::of(view, grid, at)).collect();
-    // Names that leave no room for a figure have lines of their own: where they are cut they are all alike.
+    // Names that leave no room for a figure get lines of their own: cut, they would all look the same.
     let widest = columns.iter().map(Column::width).max().unwrap_or(0);
     let apart = longest + 2 + widest > width;
     let room = if apart { 2 } else { longest };
@@ -94,7 +94,7 @@ fn pieces(out: &mut String, view: &View, grid: &Grid, width: usize, ink: &Ink) {
     }
 }
 
-/// The heads of the keys and, below them, the names of each line, in columns.
+/// Returns the heads of the keys and, below them, the names of each line, in columns.
 fn names(grid: &Grid, most: usize) -> Vec<String> {
     let heads = GridLine { names: grid.keys.clone(), cells: Vec::new() };
     let all = || [&heads].into_iter().chain(&grid.lines);
@@ -119,7 +119,7 @@ fn drawn(
     ink: &Ink,
 ) {
     let Some((heads, names)) = names.split_first() else { return };
-    // The beginning of a line; names that stand apart have one of their own before it.
+    // Returns the beginning of a line; long names get a line of their own before it.
     let begun = |out: &mut String, name: &str, tint: Tint| {
         if apart && !name.is_empty() {
             out.push_str(&ink.paint(tint, name));

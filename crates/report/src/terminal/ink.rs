@@ -13,7 +13,7 @@ pub(crate) enum Tint {
     Blue,
 }
 
-/// The colour of a verdict.
+/// Returns the colour of a verdict.
 pub(crate) fn tint(verdict: Option<&str>) -> Tint {
     match verdict {
         Some("better") => Tint::Green,
@@ -24,7 +24,7 @@ pub(crate) fn tint(verdict: Option<&str>) -> Tint {
     }
 }
 
-/// Writes in colour, or does not.
+/// Paints text in colour, or leaves it plain.
 pub(crate) struct Ink {
     pub colour: bool,
 }
@@ -44,8 +44,8 @@ impl Ink {
     }
 }
 
-/// `text` in lines of at most `width` characters, all but the first with `indent` before them. Control
-/// characters, which names of others may hold, do not reach the terminal.
+/// Wraps `text` into lines of at most `width` characters, all but the first with `indent` before them. Control
+/// characters, which may occur in names that Fathom did not choose, do not reach the terminal.
 pub(crate) fn wrapped(text: &str, width: usize, indent: &str) -> String {
     let clean: String = text.chars().map(|c| if is_obeyed(c) { ' ' } else { c }).collect();
     let mut lines: Vec<String> = vec![String::new()];

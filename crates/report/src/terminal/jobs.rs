@@ -7,10 +7,10 @@ use super::table::short;
 use crate::view::{JobFigures, View};
 use crate::wording;
 
-/// Jobs of one operation that are listed; of more those that are slowest and fastest.
+/// Most jobs of one operation that are listed; of more, only the slowest and the fastest.
 const LISTED: usize = 16;
 
-/// A line for each job of each operation of each variant; nothing where figures of jobs were not asked for.
+/// Returns a line for each job of each operation of each variant; nothing where figures of jobs were not asked for.
 pub(super) fn table(view: &View, width: usize, ink: &Ink) -> String {
     let mut out = String::new();
     for own in view.jobs.chunk_by(|a, b| (a.variant, &a.scope) == (b.variant, &b.scope)) {
@@ -21,7 +21,7 @@ pub(super) fn table(view: &View, width: usize, ink: &Ink) -> String {
         out.push('\n');
         let listed = if own.len() > LISTED { ends(own) } else { own.iter().collect() };
         for row in listed {
-            // Wrapping leaves no space in front.
+            // Wrapping removes leading spaces.
             out.push_str("  ");
             out.push_str(&wrapped(&line(row), width.saturating_sub(2), "          "));
             out.push('\n');
@@ -36,7 +36,7 @@ pub(super) fn table(view: &View, width: usize, ink: &Ink) -> String {
     out
 }
 
-/// The slowest and the fastest; those whose rate is not known come last, and only where there is room.
+/// Returns the slowest and the fastest jobs; those whose rate is not known come last, if there is room.
 fn ends(own: &[JobFigures]) -> Vec<&JobFigures> {
     let rate = |row: &JobFigures| row.figures.get("iops").map(|figure| figure.median);
     let (mut listed, unknown): (Vec<_>, Vec<_>) = own.iter().partition(|row| rate(row).is_some());

@@ -3,7 +3,7 @@
 use super::ink::{Ink, Tint, wrapped};
 use crate::view::View;
 
-/// A table for each ladder, with the sentence of which layer made the 99th percentile over it.
+/// Returns a table for each ladder, headed by a sentence that names the layer that made the 99th percentile.
 pub(super) fn tables(view: &View, width: usize, ink: &Ink) -> String {
     let mut out = String::new();
     for row in &view.ladders {

@@ -1,4 +1,4 @@
-//! The figures as a table in as much detail as a terminal has room for.
+//! The figures as a table, in as much detail as the terminal's width allows.
 
 use analysis::MetricComparison;
 use units::show::significant;
@@ -8,7 +8,7 @@ use super::ink::{Ink, Tint, tint};
 use crate::view::{Figure, FigureRow, View};
 use crate::wording::{self, NONE};
 
-/// Labels of a table are cut to so many characters before the table is given up, columns.
+/// Labels are cut to this many characters before a table is given up for a list.
 const LABEL: usize = 24;
 
 /// The detail of a line: less is written on a narrow terminal.
@@ -27,13 +27,13 @@ struct Line {
 }
 
 impl Line {
-    /// Tells whether nothing stands in it but the name of what follows: it may run over all columns.
+    /// Tells whether it has only the name of what follows, which may extend over all columns.
     fn is_heading(&self) -> bool {
         self.cells.iter().skip(1).all(String::is_empty)
     }
 }
 
-/// Base and one variant side by side, in as much detail as fits; the base alone when there is no other.
+/// Returns base and one variant side by side, in as much detail as fits; only the base when there is no other.
 pub(super) fn table(
     view: &View,
     rows: &[&FigureRow],
@@ -47,7 +47,8 @@ pub(super) fn table(
         let own: Vec<_> = rows.iter().copied().filter(|row| has(row, 0)).collect();
         return fitted(view, &own, Columns::Alone(0), width, ink);
     };
-    // What one side lacks has no ratio: it stands apart, without columns of dashes; what the base alone has stands once, behind the last.
+    // Figures that one side lacks have no ratio, and get tables of their own without comparison; those that only the base has follow once, after
+    // the last variant.
     let of = |base: bool| -> Vec<&FigureRow> {
         let wanted = |row: &&FigureRow| has(row, 0) == base && has(row, other);
         rows.iter().copied().filter(wanted).collect()
@@ -60,7 +61,7 @@ pub(super) fn table(
         let own: Vec<_> = rows.iter().copied().filter(only_base).collect();
         out.push_str(&fitted(view, &own, Columns::Alone(0), width, ink));
     }
-    // One empty line between tables, not one after the first and one before the second.
+    // Only one empty line between tables, although each has one before and after it.
     out.replace("\n\n\n", "\n\n")
 }
 
@@ -73,7 +74,7 @@ enum Columns {
     Compared(usize),
 }
 
-/// A table of these rows in as much detail as fits; nothing of no rows.
+/// Returns a table of these rows in as much detail as fits; nothing if there are no rows.
 fn fitted(view: &View, rows: &[&FigureRow], columns: Columns, width: usize, ink: &Ink) -> String {
     let compared = matches!(columns, Columns::Compared(_));
     for detail in [Detail::Certain, Detail::Full, Detail::Spread] {
@@ -98,7 +99,7 @@ fn fitted(view: &View, rows: &[&FigureRow], columns: Columns, width: usize, ink:
     drawn(&lines, ink, compared)
 }
 
-/// Every figure under its label, where no table of so few columns says what they are.
+/// Returns every figure below its label, where the terminal is too narrow for a table.
 fn stacked(lines: &[Line], width: usize, ink: &Ink) -> String {
     let mut out = String::from("\n");
     let Some((head, lines)) = lines.split_first() else { return out };
@@ -125,7 +126,7 @@ fn stacked(lines: &[Line], width: usize, ink: &Ink) -> String {
     out
 }
 
-/// The head, a line for every operation or layer, and its figures below it.
+/// Returns the head, a line for every operation or layer, and its figures below it.
 fn lines(
     view: &View,
     rows: &[&FigureRow],
@@ -173,7 +174,7 @@ fn line(row: &FigureRow, columns: Columns, detail: Detail) -> Line {
     };
     let mut cells = vec![format!("  {}", row.label), spread(row, value(first), detail)];
     let mut counts = value(first).map_or(0, |f| f.n).to_string();
-    // Nothing beside nothing has no ratio.
+    // Two zeros have no ratio.
     let empty = |c: &&MetricComparison| {
         c.verdict.is_none() && row.is_zero(0) && new.is_some_and(|index| row.is_zero(index))
     };
@@ -209,7 +210,7 @@ fn count(cell: &str) -> usize {
     cell.chars().count()
 }
 
-/// Width of a line with two spaces between its columns.
+/// Returns the width of a line with two spaces between its columns.
 fn total(widths: &[usize]) -> usize {
     widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1)
 }
@@ -235,14 +236,14 @@ fn drawn(lines: &[Line], ink: &Ink, compared: bool) -> String {
     out
 }
 
-/// A name of others in a column: no control characters, and not so long that it takes the table's room.
+/// Returns a name for a column: without control characters, and not too long for the table.
 pub(super) fn short(name: &str) -> String {
     const MOST: usize = 24;
     let clean: String = name.chars().map(|c| if is_obeyed(c) { ' ' } else { c }).collect();
     cut(&clean, MOST)
 }
 
-/// A text of at most so many characters.
+/// Cuts a text to at most so many characters.
 pub(super) fn cut(text: &str, most: usize) -> String {
     if count(text) <= most {
         return text.to_owned();
@@ -250,8 +251,8 @@ pub(super) fn cut(text: &str, most: usize) -> String {
     text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// `41.2k/s ± 3 %` where both ends of the interval are as far from the median; else both ends, `[38k/s, 42k/s]`, or `−8/+2 %` where there is no
-/// room for that. An end that is as far as the median is large is told as a value: no figure is itself ± 129 %.
+/// Returns `41.2k/s ± 3 %` where both ends of the interval are equally far from the median; else both ends, `[38k/s, 42k/s]`, or `−8/+2 %` where
+/// there is no room for that. If an end is 100 % or more from the median, the ends are shown as values: nobody understands ± 129 %.
 fn spread(row: &FigureRow, figure: Option<Figure>, detail: Detail) -> String {
     let Some(figure) = figure else { return NONE.to_owned() };
     let value = wording::median(row.unit, Some(&figure));

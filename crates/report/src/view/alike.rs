@@ -6,7 +6,7 @@ use results::model::LayerFacts;
 
 use super::Variant;
 
-/// Stands in a drawing in place of anything that is not the same in all variants.
+/// Placeholder in a drawing for anything that is not the same in all variants.
 pub const DIFFERS: &str = "differs";
 /// Kind that stands for a device in a stack.
 const DEVICE: &str = "device";
@@ -14,9 +14,9 @@ const DEVICE: &str = "device";
 /// Variants whose stacks look alike.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Alike {
-    /// Indexes of the variants.
+    /// Indices of the variants.
     pub variants: Vec<usize>,
-    /// Their stack, with `DIFFERS` in place of what is not the same in all.
+    /// Their stack, with `DIFFERS` in place of anything that is not the same in all.
     pub stack: Vec<LayerFacts>,
     /// Their stages in words, without what is not the same in all.
     pub stages: Vec<String>,
@@ -24,7 +24,7 @@ pub struct Alike {
     pub differences: Vec<(String, Vec<String>)>,
 }
 
-/// The variants by what their stacks look like, in the order of the first of each.
+/// Groups the variants by the shape of their stacks, in the order of the first variant of each group.
 pub fn alike(variants: &[Variant]) -> Vec<Alike> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (index, variant) in variants.iter().enumerate() {
@@ -43,7 +43,7 @@ type Shape<'a> = (Vec<(&'a str, &'a str, Vec<(&'a str, Option<usize>)>, Vec<&'a 
 fn shape(variant: &Variant) -> Shape<'_> {
     let place = |name: &str| variant.stack.iter().position(|layer| layer.name == name);
     let layers = variant.stack.iter().map(|facts| {
-        // A device is what stands there, whatever it is called.
+        // A device is identified by its position, not by its name.
         let name = if facts.layer == DEVICE { "" } else { facts.name.as_str() };
         let on = facts.on.iter().map(|(input, below)| (input.as_str(), place(below))).collect();
         (facts.layer.as_str(), name, on, facts.settings.keys().map(String::as_str).collect())
@@ -100,7 +100,7 @@ fn differ(values: &[String]) -> bool {
     values.iter().any(|value| Some(value) != values.first())
 }
 
-/// Calls a device that has several names what it is.
+/// Renames a device that has different names in the variants to `device`, with its number if there are several devices.
 fn rename(stack: &mut [LayerFacts], place: usize) {
     let several = stack.iter().filter(|layer| layer.layer == DEVICE).count() > 1;
     let new = if several { format!("{DEVICE} {}", place + 1) } else { DEVICE.to_owned() };
@@ -112,8 +112,8 @@ fn rename(stack: &mut [LayerFacts], place: usize) {
     }
 }
 
-/// Splits texts at their commas and returns the parts that all of them have, and for each text the other parts. A part that one has twice is
-/// common twice only where all have it twice.
+/// Splits texts at their commas and returns the parts that all of them have, and for each text the other parts. A part that occurs twice in a text
+/// is common twice only if it does in all texts.
 fn parts(texts: &[&str]) -> (String, Vec<String>) {
     let counts = texts.iter().map(|text| {
         let mut own: BTreeMap<&str, usize> = BTreeMap::new();
@@ -128,7 +128,7 @@ fn parts(texts: &[&str]) -> (String, Vec<String>) {
         all
     });
     let common = common.unwrap_or_default();
-    // Of each text its parts, first those that are common.
+    // Splits a text into its common and its other parts.
     let split = |text: &&str| -> (Vec<String>, Vec<String>) {
         let mut left = common.clone();
         text.split(", ").map(str::to_owned).partition(|part| match left.get_mut(part.as_str()) {

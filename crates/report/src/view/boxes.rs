@@ -1,16 +1,16 @@
-//! Box plots of the throughput of the intervals of a load, as the thesis draws them: made of the points of its chart over time.
+//! Box plots of the throughput of a load's intervals, in the form of the thesis's figures: made from the points of the chart over time.
 
 use stats::{effective_sample_size, spread};
 
 use super::{Axis, Chart, Scale, Series, Shape};
 
-/// Intervals of which a box says more than its points.
+/// Fewest intervals for a box: with fewer, the points themselves say as much.
 const FEWEST: usize = 5;
-/// Half a notch is so many times the quartiles' distance over the root of the number of independent values (McGill, Tukey and Larsen 1978): two
-/// notches that do not meet are two medians.
+/// Half a notch, in interquartile ranges over the root of the number of independent values (McGill, Tukey and Larsen 1978): if two notches do not
+/// overlap, the medians differ.
 const NOTCH: f64 = 1.57;
 
-/// Returns the box plot of a chart of throughput or I/Os over time; `None` of other charts, and where a variant has too few intervals.
+/// Returns the box plot of a chart of throughput or I/Os over time; `None` for other charts, and where a variant has too few intervals.
 pub fn of(over_time: &Chart) -> Option<Chart> {
     let kinds = ["throughput-", "iops-"];
     let id = kinds.iter().find_map(|kind| over_time.id.strip_prefix(kind))?;
@@ -52,14 +52,14 @@ pub fn of(over_time: &Chart) -> Option<Chart> {
     })
 }
 
-/// The least value of all runs, the first quartile, the notch's lower end, the median, its upper end, the third quartile, the greatest.
+/// Returns, over all runs: least value, first quartile, lower end of the notch, median, upper end of the notch, third quartile, greatest value.
 fn five_and_notch(runs: &[Vec<f64>]) -> Option<[f64; 7]> {
     let all: Vec<f64> = runs.iter().flatten().copied().collect();
     let found = spread(&all).filter(|found| found.n >= FEWEST)?;
     let independent: f64 = runs.iter().map(|run| effective_sample_size(run)).sum();
     let half = NOTCH * (found.q3 - found.q1) / independent.max(1.0).sqrt();
     let notch = [found.median - half, found.median + half];
-    // A notch that is wider than its box would fold it over.
+    // A notch wider than its box would distort the box.
     let [low, high] = notch.map(|end| end.clamp(found.q1, found.q3));
     Some([found.min, found.q1, low, found.median, high, found.q3, found.max])
 }

@@ -1,4 +1,4 @@
-//! Putting a view together from a result, its analysis and its findings.
+//! Builds a view from a result, its analysis and its findings.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -18,7 +18,7 @@ use super::{
 use crate::wording;
 use stats::Verdict;
 
-/// Everything that a report says about `set`.
+/// Returns everything that a report says about `set`.
 pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View {
     let plan = &set.manifest.plan;
     let rows = figures::rows(analysis, plan);
@@ -89,7 +89,7 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
     }
 }
 
-/// All charts, and the names of those that show each job apart.
+/// Returns all charts, and the ids of those that show each job separately.
 fn charts(
     set: &ResultSet,
     analysis: &Analysis,
@@ -107,7 +107,7 @@ fn charts(
     (charts, each)
 }
 
-/// Cuts time without load out of axes and reads by the logarithm what is read so alone; returns what was cut.
+/// Cuts time without load out of axes, and makes an axis logarithmic where lines would otherwise lie on it; returns what was cut.
 fn with_fitting_axes(set: &ResultSet, charts: &mut [Chart]) -> Idle {
     let idle = Idle::of(set);
     charts.iter_mut().for_each(|chart| idle.cut(chart));
@@ -123,19 +123,19 @@ fn gravest_first(findings: &[Finding]) -> Vec<Finding> {
     findings
 }
 
-/// Jobs are seen first of no more variants.
+/// Most charts of single jobs among the charts shown first.
 const BY_JOB: usize = 3;
 
-/// Tells whether there is anything to see: lines of a load that did nothing in any run lie on the axis, and say nothing.
+/// Tells whether a chart shows anything: not if the load did nothing in any run, so that all lines lie on the axis.
 fn shows(chart: &Chart) -> bool {
     let lines_of_load = chart.part == Part::Load && chart.shape == Shape::Lines;
     !lines_of_load || chart.y_range().is_some_and(|(_, most)| most > 0.0)
 }
 
-/// The charts of what is asked first: of each job, `by_job`, where that is asked for; else throughput or latency of its operation, else the
-/// first of its layer, else the first of all.
+/// Returns the charts of the first question: those of single jobs, `by_job`, where they are asked for; else throughput or latency of its operation,
+/// else the first chart of its layer, else the first of all.
 fn answer(rows: &[FigureRow], charts: &[Chart], by_job: &[String]) -> Vec<String> {
-    // Of what nobody measured there is nothing to see.
+    // If none of the questions was measured, no chart answers them.
     if rows.iter().any(|row| row.asked) && !rows.iter().any(|row| row.asked && row.known()) {
         return Vec::new();
     }
@@ -154,7 +154,7 @@ fn answer(rows: &[FigureRow], charts: &[Chart], by_job: &[String]) -> Vec<String
         (Of::Operation(name), stage) if row.metric.starts_with("latency") => {
             of(&|c| c.id == latency::id(stage, name))
         }
-        // What is counted and not moved is drawn as I/Os.
+        // Operations that move no bytes have a chart of I/Os instead of throughput.
         (Of::Operation(name), stage) => {
             let ends = stage.map_or_else(|| format!("-{name}"), |stage| format!("-{stage}-{name}"));
             let rates = ["throughput-", "iops-"];
@@ -195,7 +195,7 @@ fn variants(set: &ResultSet, analysis: &Analysis) -> Vec<Variant> {
         .collect()
 }
 
-/// Returns what each measured stage of a variant wrote.
+/// Returns the content that each measured stage of a variant wrote.
 fn content(variant: &VariantFigures, order: &[String]) -> Vec<Content> {
     let wrote = variant.figures.keys().filter(|scope| scope.of == Of::Content);
     let stages: BTreeSet<_> =
@@ -215,7 +215,7 @@ fn content(variant: &VariantFigures, order: &[String]) -> Vec<Content> {
     stages.into_iter().map(of).collect()
 }
 
-/// Sums of what verification found in every load of a variant.
+/// Returns the sums of what verification found in all loads of a variant.
 fn verified(set: &ResultSet, variant: &str) -> Option<VerifyFigures> {
     let records = set.cells_of(variant).filter_map(|cell| cell.record.as_ref());
     let loads = records.flat_map(|record| &record.stages).filter_map(|stage| stage.load.as_ref());
@@ -228,7 +228,7 @@ fn verified(set: &ResultSet, variant: &str) -> Option<VerifyFigures> {
     Some(found.fold(first, sum))
 }
 
-/// The cells with the figures that stand on top of the page.
+/// Returns the cells, with the figures that are shown on top of the page.
 fn cells(set: &ResultSet, analysis: &Analysis, rows: &[FigureRow]) -> Vec<Cell> {
     let mut cells = commands::cells(set);
     let begun = set.cells.iter().filter(|data| data.state() != CellState::Skipped);
@@ -240,7 +240,7 @@ fn cells(set: &ResultSet, analysis: &Analysis, rows: &[FigureRow]) -> Vec<Cell> 
     cells
 }
 
-/// Returns what a figure is called where it stands alone.
+/// Returns the name of a figure that is shown without its context.
 fn label(row: &FigureRow) -> String {
     match row.scope.stage {
         None => row.label.clone(),
@@ -248,7 +248,7 @@ fn label(row: &FigureRow) -> String {
     }
 }
 
-/// Returns what one cell has of a row.
+/// Returns the value of a row in one cell.
 fn own(analysis: &Analysis, record: &CellRecord, row: &FigureRow) -> String {
     let variant = analysis.variants.iter().find(|v| v.name == record.variant);
     let values = variant.and_then(|v| v.values_of(&row.scope, &row.metric));

@@ -12,7 +12,7 @@ use super::{Mark, StageStart};
 pub struct CacheRow {
     /// The course that the analysis found.
     pub course: CacheCourse,
-    /// Name of the metric of its hits, as charts have it.
+    /// Name of the metric of its hits, as in the ids of charts.
     pub metric: String,
     /// The most that it can hit, where that is known.
     pub bound: Option<CacheBound>,
@@ -20,7 +20,7 @@ pub struct CacheRow {
     pub text: String,
 }
 
-/// The courses of all caches, beside what the plan knew of them.
+/// Returns the courses of all caches, with what the plan computed about them.
 pub fn caches(plan: &PlanFacts, analysis: &Analysis) -> Vec<CacheRow> {
     let bound = |course: &CacheCourse| {
         let stages = plan.variants.get(course.variant).into_iter().flat_map(|own| &own.stages);
@@ -47,7 +47,7 @@ pub fn caches(plan: &PlanFacts, analysis: &Analysis) -> Vec<CacheRow> {
 }
 
 impl CacheRow {
-    /// Tells whether a chart draws the hits that this is the course of.
+    /// Tells whether a chart shows the hits of this cache.
     pub fn is_in(&self, chart: &str) -> bool {
         let of = |stage: &str| {
             let drawn = chart.strip_prefix("series-").and_then(|rest| rest.strip_suffix(stage));
@@ -58,8 +58,8 @@ impl CacheRow {
         of(&self.course.stage) || of("all")
     }
 
-    /// Returns the marks of what the cache becomes within the stage, in a chart that begins with it, or with the first measured one: `starts`
-    /// are the later stages of the variant.
+    /// Returns the marks at which the cache's condition changes within the stage, for a chart that begins with this stage or with the first
+    /// measured one; `starts` are the later stages of the variant.
     pub fn marks<'a>(
         &'a self,
         chart: &str,
@@ -80,7 +80,7 @@ impl CacheRow {
     }
 }
 
-/// `; of the reads at most 98 % can hit, after 7.3 s at the earliest`.
+/// Describes the bound: `; of the reads at most 98 % can hit, after 7.3 s at the earliest`.
 fn most(bound: &CacheBound) -> String {
     let earliest = bound
         .warm_up_ns
@@ -88,7 +88,7 @@ fn most(bound: &CacheBound) -> String {
     format!("; of the reads at most {} can hit{earliest}", Unit::Percent.show(bound.percent))
 }
 
-/// `full of junk until 40 s, stalled until 65 s, then warm`.
+/// Describes a course: `full of junk until 40 s, stalled until 65 s, then warm`.
 fn text(course: &CacheCourse) -> String {
     let words = |word| match word {
         CacheWord::Junk => "full of junk",

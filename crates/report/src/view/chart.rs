@@ -1,4 +1,4 @@
-//! A chart as data: what is drawn, not how. Every renderer draws the same points.
+//! A chart as data: its content, not its looks. Every renderer draws the same points.
 
 use serde::Serialize;
 
@@ -9,18 +9,18 @@ use super::Mark;
 pub struct Chart {
     /// Unique in its view (`throughput-randwrite`).
     pub id: String,
-    /// The title: names what is drawn.
+    /// The title, which names the quantity drawn.
     pub title: String,
-    /// Which part of the page it belongs to.
+    /// The part of the page that it belongs to.
     #[serde(skip)]
     pub part: Part,
-    /// Tells a reader how to read it, in one or two sentences.
+    /// An explanation of how to read it, in one or two sentences.
     #[serde(skip)]
     pub reading: String,
     /// The way in which its points are joined.
     pub shape: Shape,
-    /// Names of the places of the horizontal axis: of 0, 1, ... for bars, of the positions of the points for marked lines; empty where
-    /// numbers are on it.
+    /// Names on the horizontal axis: of the places 0, 1, ... for bars, of the positions of the points for marked lines; empty for an axis with
+    /// numbers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
     /// The horizontal axis.
@@ -36,9 +36,9 @@ pub struct Chart {
 pub enum Part {
     /// The load: throughput, latency.
     Load,
-    /// The layers meanwhile.
+    /// The layers during the load.
     Layers,
-    /// The machine meanwhile: CPU, devices.
+    /// The machine during the load: CPU, devices.
     Machine,
 }
 
@@ -48,16 +48,17 @@ pub enum Part {
 pub enum Shape {
     /// Straight lines; a missing value is a gap.
     Lines,
-    /// Straight lines with a mark at each point; the names stand at the horizontal positions that there are, in their order.
+    /// Straight lines with a mark at each point; the names belong to the distinct horizontal positions, in their order.
     Marked,
-    /// Areas on top of each other.
+    /// Stacked areas.
     Stacked,
-    /// Bars beside each other at each place.
+    /// Bars side by side at each place.
     Bars,
-    /// A box for each series, at its place: of its points the least, the first quartile, the lower end of the notch, the median, the upper
-    /// end of the notch, the third quartile, the greatest.
+    /// A box for each series, at its place. Its points are the least value, the first quartile, the lower end of the notch, the median, the
+    /// upper end of the notch, the third quartile, and the greatest value.
     Boxes,
-    /// Cells of a grid: each point is the lower left corner of one; all are as wide as columns are apart, and [`CELL`] times as high as low.
+    /// Cells of a grid: each point is the lower left corner of one; all are as wide as columns are apart, and their upper end is [`CELL`] times
+    /// their lower end.
     Cells,
 }
 
@@ -71,7 +72,7 @@ pub struct Axis {
     pub label: String,
     /// The scale of its numbers.
     pub scale: Scale,
-    /// The unit of the stored numbers; axes and tables print it in people's form.
+    /// The unit of the stored numbers; axes and tables print them in a readable form.
     pub unit: units::Unit,
 }
 
@@ -79,11 +80,11 @@ pub struct Axis {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
-    /// In proportion.
+    /// Proportional.
     Linear,
-    /// By the logarithm.
+    /// Logarithmic.
     Log,
-    /// A quantile `q` stands at `-log10(1 - q)`: 90 %, 99 %, 99.9 % are equally far apart.
+    /// A quantile `q` is placed at `-log10(1 - q)`, so that 90 %, 99 %, 99.9 % are equally far apart.
     Nines,
 }
 
@@ -96,7 +97,7 @@ pub struct Series {
     pub variant: Option<usize>,
     /// Colour among series that are not variants.
     pub hue: usize,
-    /// The repeat it is of; `None` for what sums up all repeats.
+    /// The repeat it shows; `None` for a summary of all repeats.
     pub repeat: Option<u32>,
     /// Horizontal positions.
     pub x: Vec<f64>,
@@ -104,13 +105,13 @@ pub struct Series {
     pub y: Vec<Option<f64>>,
 }
 
-/// The most by which values of one chart differ that are read on a linear axis: what falls lower lies on the ground.
+/// Ratio of the largest to the smallest value from which a chart's axis is logarithmic: on a linear one the smallest would lie on the axis.
 const LOW: f64 = 50.0;
 
-/// Points that a line over time needs: fewer are a figure, or two.
+/// The fewest points of a line over time: one or two are just figures.
 const POINTS: usize = 3;
 
-/// The scale on which all values of these lines are read.
+/// Returns the scale on which all values of these lines can be read.
 pub(super) fn scale(series: &[Series]) -> Scale {
     let values = || series.iter().flat_map(|line| line.y.iter().flatten()).copied();
     let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
@@ -118,19 +119,19 @@ pub(super) fn scale(series: &[Series]) -> Scale {
 }
 
 impl Series {
-    /// Tells whether it sums up all repeats and is drawn bold.
+    /// Tells whether it summarises all repeats and is drawn bold.
     pub fn bold(&self) -> bool {
         self.repeat.is_none()
     }
 }
 
 impl Chart {
-    /// The variant that it is of alone, as its id begins.
+    /// The only variant that it shows, which is the beginning of its id.
     pub fn of_variant(&self) -> Option<usize> {
         self.id.split_once('-')?.0.parse().ok()
     }
 
-    /// Tells whether a cursor reads it off: a box and a cell have no value at a moment.
+    /// Tells whether it can be read with a cursor: boxes and cells have no value at a moment.
     pub fn has_cursor(&self) -> bool {
         !matches!(self.shape, Shape::Boxes | Shape::Cells)
     }
@@ -140,19 +141,19 @@ impl Chart {
         self.series.iter().any(|s| s.y.iter().any(Option::is_some))
     }
 
-    /// Least and greatest of all finite values; `None` when there are none.
+    /// Returns the least and the greatest of all finite values; `None` when there are none.
     pub fn y_range(&self) -> Option<(f64, f64)> {
         range(self.series.iter().flat_map(|s| s.y.iter().flatten().copied()))
     }
 
-    /// The least value that is more than nothing.
+    /// Returns the least value above zero.
     pub fn least_above_zero(&self) -> Option<f64> {
         let values = self.series.iter().flat_map(|s| s.y.iter().flatten().copied());
         values.filter(|y| *y > 0.0).min_by(f64::total_cmp)
     }
 
-    /// Tells whether a line lies on the axis beside one that is very much higher: both are read by the logarithm alone. A line that begins with
-    /// nothing counts from where it has something.
+    /// Tells whether a line lies on the axis beside one that is very much higher: only a logarithmic axis shows both. A line that begins with zeros
+    /// counts from its first other value.
     pub(super) fn lies_on_the_axis(&self) -> bool {
         let begun = |s: &Series| -> Vec<f64> {
             s.y.iter().flatten().copied().skip_while(|y| *y == 0.0).collect()
@@ -168,18 +169,18 @@ impl Chart {
         read_off && stands && known && most >= LOW * least
     }
 
-    /// Tells whether so few points of time say nothing of how it went on. Of a rate those count that are more than nothing; a level of nothing
-    /// says as much as any other.
+    /// Tells whether it has too few points over time to show how things went on. Of a rate only values other than zero count; a level of zero says
+    /// as much as any other.
     pub(super) fn is_of_a_moment(&self, rate: bool) -> bool {
         let some = |s: &Series| s.y.iter().flatten().filter(|y| !rate || **y != 0.0).count();
         let over_time = self.x.unit == units::Unit::Seconds && self.part != Part::Load;
         over_time && self.series.iter().all(|s| some(s) < POINTS)
     }
 
-    /// Returns what stands at a horizontal position, where the axis has names.
+    /// Returns the name at a horizontal position, where the axis has names.
     pub fn place(&self, x: f64) -> Option<&str> {
         let index = match self.shape {
-            // The names are those of the positions that there are.
+            // The names belong to the distinct positions of all points.
             Shape::Marked => {
                 let mut all: Vec<f64> =
                     self.series.iter().flat_map(|s| s.x.iter().copied()).collect();
@@ -192,7 +193,7 @@ impl Chart {
         self.names.get(index).map(String::as_str)
     }
 
-    /// Least and greatest horizontal position, those of its marks too: what is told of a moment is in sight. `None` when there are none.
+    /// Returns the least and the greatest horizontal position, including those of marks, so that marks stay visible. `None` when there are none.
     pub fn x_range(&self, marks: &[Mark]) -> Option<(f64, f64)> {
         let marked = marks.iter().flat_map(|m| [Some(m.x), m.low, m.high]).flatten();
         let drawn = || self.series.iter().flat_map(|s| s.x.iter().copied());

@@ -1,4 +1,4 @@
-//! Time within a cell: a report counts seconds from the start of what was measured.
+//! Time within a cell: a report counts seconds from the start of the measured part.
 
 use std::collections::BTreeMap;
 
@@ -16,14 +16,14 @@ pub struct Window {
     pub stage: usize,
     /// Its name.
     pub name: String,
-    /// StageStart, nanoseconds since the run's epoch.
+    /// Start, nanoseconds since the run's epoch.
     pub start_ns: u64,
     /// End; `None` when it never ended.
     pub end_ns: Option<u64>,
 }
 
-/// The measured stages of a cell in the order they ran, from its rows, so that a cell that was cut off has
-/// them too.
+/// Returns the measured stages of a cell in the order they ran. They come from its rows, so that a cell that was
+/// cut off has them too.
 pub fn windows(cell: &CellData) -> Vec<Window> {
     let mut windows: Vec<Window> = Vec::new();
     for row in &cell.rows {
@@ -44,7 +44,7 @@ pub fn windows(cell: &CellData) -> Vec<Window> {
     windows
 }
 
-/// From the start of the first measured stage to the end of the last; `None` when nothing was measured.
+/// Returns the start of the first measured stage and the end of the last; `None` when nothing was measured.
 pub fn measured_span(cell: &CellData) -> Option<(u64, u64)> {
     let windows = windows(cell);
     let first = windows.first()?;
@@ -55,7 +55,7 @@ pub fn measured_span(cell: &CellData) -> Option<(u64, u64)> {
 /// The label of the time axis of a chart over several measured stages.
 const SEVERAL: &str = "Seconds since the first measured stage began";
 
-/// The axis of seconds since the start of one measured stage.
+/// Returns the axis of seconds since the start of one measured stage.
 pub fn stage_axis() -> Axis {
     Axis {
         label: "Seconds since the measured stage began".to_owned(),
@@ -64,14 +64,14 @@ pub fn stage_axis() -> Axis {
     }
 }
 
-/// The axis of seconds over all that was measured, and what ran in between.
+/// Returns the axis of seconds over all measured stages, and what ran in between.
 pub fn span_axis(set: &ResultSet) -> Axis {
     let several = set.cells.iter().any(|cell| windows(cell).len() > 1);
     let label = if several { SEVERAL.to_owned() } else { stage_axis().label };
     Axis { label, ..stage_axis() }
 }
 
-/// Tells whether an axis is of several stages.
+/// Tells whether an axis covers several stages.
 pub fn of_several(axis: &Axis) -> bool {
     axis.label.starts_with(SEVERAL)
 }
@@ -87,7 +87,7 @@ pub struct StageStart {
     pub at_s: f64,
 }
 
-/// The stages of a variant between the start of its first measured one and the end of its last.
+/// Returns the stages of a variant that started after its first measured stage and before the end of its last.
 pub fn starts(set: &ResultSet, variant: &str) -> Vec<StageStart> {
     let mut starts: BTreeMap<usize, (String, bool, Vec<f64>)> = BTreeMap::new();
     for cell in set.cells_of(variant) {
@@ -106,7 +106,7 @@ pub fn starts(set: &ResultSet, variant: &str) -> Vec<StageStart> {
     starts.into_values().filter_map(start).collect()
 }
 
-/// Seconds from `from` to `to`, negative when it lies before.
+/// Returns the seconds from `from` to `to`, negative when `to` is earlier.
 pub fn seconds(from: u64, to: u64) -> f64 {
     (to as f64 - from as f64) / 1e9
 }

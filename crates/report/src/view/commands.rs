@@ -5,8 +5,8 @@ use results::read::{CellData, ResultSet};
 
 use super::{Cell, Step};
 
-/// Every cell of the plan in the order of running but those that were not needed. A cell's steps come from its record; those of a cell that
-/// was cut off from the transcript.
+/// Returns every cell of the plan in the order of running, except those that were not needed. A cell's steps come from its record, or from the
+/// transcript if the cell was cut off.
 pub fn cells(set: &ResultSet) -> Vec<Cell> {
     let variants = &set.manifest.plan.variants;
     set.cells
@@ -27,7 +27,7 @@ pub fn cells(set: &ResultSet) -> Vec<Cell> {
         .collect()
 }
 
-/// The word for a state.
+/// Returns the word for a state.
 fn state(state: CellState) -> &'static str {
     match state {
         CellState::Pending => "not begun",

@@ -18,7 +18,7 @@ pub struct CourseRow {
     pub operation: String,
     /// The course that the analysis found.
     pub course: RunCourse,
-    /// The course in sentences, the variant's name first; `None` where throughput stays as it is.
+    /// The course in sentences, the variant's name first; `None` where throughput does not change.
     pub text: Option<String>,
 }
 
@@ -29,15 +29,15 @@ pub struct Mark {
     pub variant: usize,
     /// Position on the horizontal axis.
     pub x: f64,
-    /// From where to where it may be.
+    /// Lower end of the range in which it may be.
     pub low: Option<f64>,
-    /// See `low`.
+    /// Upper end of that range.
     pub high: Option<f64>,
-    /// A few words.
+    /// The label, in a few words.
     pub label: String,
 }
 
-/// The courses of all variants.
+/// Returns the courses of all variants.
 pub fn courses(analysis: &Analysis) -> Vec<CourseRow> {
     let only = analysis.stages.first().cloned().unwrap_or_default();
     let of = |(variant, figures): (usize, &analysis::VariantFigures)| {
@@ -55,13 +55,13 @@ pub fn courses(analysis: &Analysis) -> Vec<CourseRow> {
 }
 
 impl CourseRow {
-    /// Tells whether a chart is one of what this is the course of.
+    /// Tells whether a chart shows the throughput of this operation.
     pub fn is_in(&self, chart: &str) -> bool {
         let of = |kind: &str| chart == format!("{kind}-{}-{}", self.stage, self.operation);
         of("throughput") || of("iops")
     }
 
-    /// Returns what marks it in such a chart.
+    /// Returns the mark of the change in such a chart.
     pub fn mark(&self) -> Option<Mark> {
         let change = self.course.change?;
         Some(Mark {
@@ -122,7 +122,7 @@ fn changed(change: &Change, runs: usize) -> String {
 
 fn still(growth: &EndGrowth) -> String {
     let (word, sign) = if growth.rate < 0.0 { ("falling", -1.0) } else { ("rising", 1.0) };
-    // The longest time over which it is less than itself.
+    // The longest of these units of time in which the change is below 50 %.
     let (name, times) = match growth.rate.abs() {
         rate if rate * 3600.0 < 0.5 => ("h", 3600.0),
         rate if rate * 60.0 < 0.5 => ("min", 60.0),

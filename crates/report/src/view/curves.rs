@@ -1,5 +1,5 @@
-//! Figures over what was varied at many levels: a factor of the experiment, or a key that a load swept. One curve for each
-//! combination of whatever else was varied.
+//! Figures over the levels of a factor of the experiment, or of a key that a load swept. There is one curve for each combination of
+//! everything else that was varied.
 
 use std::cmp::Ordering::Equal;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,17 +13,17 @@ use super::grids::level;
 use super::{Axis, Chart, FigureRow, Of, Part, Scale, Series, Shape};
 use crate::wording;
 
-/// A curve needs this many points: two are a comparison.
+/// Fewest points of a curve: two are just a comparison.
 const POINTS: usize = 3;
 
-/// Lines that can be told apart in one chart.
+/// Most lines that can be told apart in one chart.
 const LINES: usize = 8;
-/// Lines of a sweep of several keys that are told apart in one chart; more are shared out to several.
+/// Most lines in one chart of a sweep of several keys; more are distributed over several charts.
 const PANEL: usize = 4;
-/// The keys of a sweep by bytes in flight: how many, and into how many I/Os they are split.
+/// The keys of a sweep by bytes in flight: the number of bytes, and the number of I/Os into which they are split.
 const SPLIT: (&str, &str) = ("outstanding", "depth");
 
-/// The name of a curve, and the variant whose colour it has where it is of one.
+/// The name of a curve, and the variant whose colour it has, if it belongs to one.
 type Named = (String, Option<usize>);
 
 /// One point: the curve it is on, its level, its figure.
@@ -32,20 +32,20 @@ type Point = (Named, f64, Option<f64>);
 /// A curve: its name and its points.
 type Curve = (Named, Vec<(f64, Option<f64>)>);
 
-/// Texts that tell how to read a curve over a factor, and one over the points of a sweep.
+/// Texts that explain how to read a curve over a factor, and one over the points of a sweep.
 const OF_FACTOR: &str = "Each point is the median over the repeats of one variant; one line for each combination of what else was varied. \
-    Lines that run side by side say that the two do not depend on each other.";
+    Parallel lines mean that the two do not depend on each other.";
 const OF_SWEEP: &str = "Each point is one point of the sweep: the median over the repeats. One line for each variant, and for each combination of \
     what else was swept.";
 const OF_PANEL: &str = "Each point is one point of the sweep: the median over the repeats. One line for each variant; of what else was swept \
     each combination has a chart.";
 
-/// A chart of every figure on the first screen over the factor with the most levels that are numbers, and over each sweep.
+/// Returns charts of every figure on the first screen over the factor with the most numeric levels, and over each sweep.
 pub fn charts(plan: &PlanFacts, rows: &[FigureRow]) -> Vec<Chart> {
     drawn(plan, rows, &Wanted { rows: &FigureRow::headline, by: None })
 }
 
-/// The curves of the figure that a picture names, over the factor or swept key that it names.
+/// Returns the curves of the figure that a picture names, over the factor or swept key that it names.
 pub fn of_picture(
     plan: &PlanFacts,
     rows: &[FigureRow],
@@ -95,7 +95,7 @@ fn over_factor(plan: &PlanFacts, rows: &[FigureRow], wanted: &Wanted) -> Vec<Cha
     rows.iter().filter(|row| (wanted.rows)(row)).map(of_row).collect()
 }
 
-/// The levels of all other factors: `dedupe on, compression off`; `None` where there are no others.
+/// Returns the levels of all other factors: `dedupe on, compression off`; `None` where there are no others.
 fn others(plan: &PlanFacts, factor: &FactorFacts, variant: &VariantFacts) -> Option<String> {
     let level = |factor: &FactorFacts| Some(format!("{} {}", factor.name, level(factor, variant)?));
     let own = own_name(plan, variant);
@@ -116,7 +116,7 @@ fn over_sweeps(plan: &PlanFacts, rows: &[FigureRow], wanted: &Wanted) -> Vec<Cha
     points.into_iter().flat_map(of).collect()
 }
 
-/// The swept keys with their levels.
+/// Returns the swept keys with their levels.
 fn levels_of<'a>(points: &BTreeMap<&str, &'a SweepFacts>) -> BTreeMap<&'a str, Vec<String>> {
     let mut levels: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (key, value) in points.values().flat_map(|sweep| &sweep.point) {
@@ -128,7 +128,7 @@ fn levels_of<'a>(points: &BTreeMap<&str, &'a SweepFacts>) -> BTreeMap<&'a str, V
     levels
 }
 
-/// The figures of one sweep over the swept key with the most values that are numbers.
+/// Returns the charts of one sweep over the swept key with the most numeric values.
 fn over_sweep(
     plan: &PlanFacts,
     rows: &[FigureRow],
@@ -137,7 +137,7 @@ fn over_sweep(
 ) -> Vec<Chart> {
     let levels = levels_of(points);
     let split = wanted.by.is_none() && levels.contains_key(SPLIT.0) && levels.contains_key(SPLIT.1);
-    // Of many amounts in flight by many variants, the largest amount is what can be read.
+    // With many amounts in flight and many variants, only the largest amount is drawn, so that the chart stays readable.
     let amounts =
         levels.get(SPLIT.0).filter(|own| split && own.len() * plan.variants.len() > LINES);
     let by_size = |a: &&String, b: &&String| number(a).partial_cmp(&number(b)).unwrap_or(Equal);
@@ -202,11 +202,11 @@ fn over_sweep(
 struct Over<'a> {
     name: &'a str,
     levels: &'a [String],
-    /// Text that tells how to read the curve.
+    /// Text that explains how to read the curve.
     reading: &'a str,
 }
 
-/// The figure of `row` over the levels of a factor or a swept key.
+/// Returns the chart of the figure of `row` over the levels of a factor or a swept key.
 fn chart(row: &FigureRow, of: &str, over: &Over, points: Vec<Point>) -> Chart {
     let Over { name, levels, reading } = *over;
     let mut curves: Vec<Curve> = Vec::new();
@@ -216,7 +216,7 @@ fn chart(row: &FigureRow, of: &str, over: &Over, points: Vec<Point>) -> Chart {
             None => curves.push((curve, vec![(x, y)])),
         }
     }
-    // A single point is in the tables, and no curve.
+    // A single point is only in the tables: it is not a curve.
     curves.retain(|(_, points)| points.len() > 1);
     let series: Vec<Series> = curves
         .into_iter()
@@ -224,7 +224,7 @@ fn chart(row: &FigureRow, of: &str, over: &Over, points: Vec<Point>) -> Chart {
         .map(|(hue, ((name, variant), mut points))| {
             points.sort_by(|(a, _), (b, _)| a.total_cmp(b));
             let (x, y) = points.into_iter().unzip();
-            // A variant's lines differ by dash where their number is odd: one line has none.
+            // In a variant's colour an odd number means a dashed line; a variant has only one line here.
             let hue = if variant.is_some() { 0 } else { hue };
             Series { name, variant, hue, repeat: None, x, y }
         })
@@ -250,7 +250,7 @@ fn chart(row: &FigureRow, of: &str, over: &Over, points: Vec<Point>) -> Chart {
     }
 }
 
-/// Levels that span a decade would crowd at one end of a linear axis.
+/// Returns the scale of the levels: those that span a decade would crowd at one end of a linear axis.
 fn scale(places: &[(f64, &String)]) -> Scale {
     match (places.first(), places.last()) {
         (Some((least, _)), Some((most, _))) if *least > 0.0 && most / least >= 10.0 => Scale::Log,

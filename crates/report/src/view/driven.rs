@@ -1,4 +1,4 @@
-//! Facts about the measured loads beyond figures: what drove them, and what they report about themselves.
+//! Facts about the measured loads that are not figures: what drove them, and what they report about themselves.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,10 +8,10 @@ use units::{Nanos, Unit, show};
 
 use super::Variant;
 
-/// Id of the figure that a bound of a cache is of.
+/// Id of the figure to which the bound of a cache applies.
 const READ_HITS: &str = "read_hit_percent";
 
-/// Name and value of each thing to know, every text once, in the order of the cells; and what verification found in each variant.
+/// Returns name and value of each fact, every text once, in the order of the cells, and what verification found in each variant.
 pub fn driven(set: &ResultSet, variants: &[Variant]) -> Vec<(String, String)> {
     let mut seen = BTreeSet::new();
     let mut card = Vec::new();
@@ -25,7 +25,7 @@ pub fn driven(set: &ResultSet, variants: &[Variant]) -> Vec<(String, String)> {
     let records = set.cells.iter().filter_map(|cell| cell.record.as_ref());
     let stages = records.flat_map(|record| &record.stages).filter(|stage| stage.measured);
     let swept = swept(set);
-    // Of a sweep's points the stage is told once, with the depths that they had.
+    // The points of a sweep are combined into one stage, with the range of their depths.
     let of_stage = |stage: &str| swept.get(stage).copied().unwrap_or(stage).to_owned();
     let loads: Vec<(String, &LoadSummary)> =
         stages.filter_map(|stage| Some((of_stage(&stage.name), stage.load.as_ref()?))).collect();
@@ -37,7 +37,7 @@ pub fn driven(set: &ResultSet, variants: &[Variant]) -> Vec<(String, String)> {
         (*least, *most) = (depth.min(*least), depth.max(*most));
     }
     for (name, load) in &loads {
-        // Which stage it was, where there are several.
+        // The stage is named where there are several.
         let of = |text: String| if several { format!("{name}: {text}") } else { text };
         add("load driven by", Some(of(engine(&load.engine, depths[name.as_str()]))));
         add("probe of the target", probe(&load.engine).map(of));
@@ -61,7 +61,7 @@ pub fn driven(set: &ResultSet, variants: &[Variant]) -> Vec<(String, String)> {
     card
 }
 
-/// Returns what was measured in the end of the figures that formulas have told before, beside what they have told: of each variant.
+/// Returns for each variant the measured values of the figures that formulas predicted, next to the predictions.
 fn computed(set: &ResultSet) -> Vec<(String, String)> {
     let mut said: Vec<ComputedRow> = Vec::new();
     for variant in &set.manifest.plan.variants {
@@ -77,7 +77,7 @@ fn computed(set: &ResultSet) -> Vec<(String, String)> {
             said.extend(known.filter_map(|metric| {
                 let value = |figures: &&LayerFigures| figures.get(metric.id).copied().flatten();
                 let found: Vec<f64> = ends.iter().filter_map(value).collect();
-                // Of blocks every one counts: formulas tell them exactly.
+                // Blocks are shown with all digits, because formulas predict them exactly.
                 let show = |value: f64| match metric.unit {
                     Unit::Blocks => show::grouped(value as u64),
                     unit => unit.show(value),
@@ -97,7 +97,7 @@ fn computed(set: &ResultSet) -> Vec<(String, String)> {
     told_once(said)
 }
 
-/// Returns what share of the reads hit caches in measured stages, beside the most that could.
+/// Returns the share of reads that hit caches in measured stages, next to the greatest possible share.
 fn bounds(set: &ResultSet) -> Vec<(String, String)> {
     let mut said = Vec::new();
     for variant in &set.manifest.plan.variants {
@@ -124,7 +124,7 @@ fn bounds(set: &ResultSet) -> Vec<(String, String)> {
     told_once(said)
 }
 
-/// Returns the least and the most of these values, or the one that all are.
+/// Returns the least and the greatest of these values, or just the value if all are equal.
 fn range(found: &[f64], show: impl Fn(f64) -> String) -> Option<String> {
     let least = found.iter().copied().reduce(f64::min)?;
     let most = found.iter().copied().reduce(f64::max)?;
@@ -141,7 +141,7 @@ struct ComputedRow<'a> {
     text: String,
 }
 
-/// Name and text of each row, variants of which the same is to be said together.
+/// Returns name and text of each row, where variants with the same text share a row.
 fn told_once(rows: Vec<ComputedRow>) -> Vec<(String, String)> {
     let mut once: Vec<ComputedRow> = Vec::new();
     for row in rows {
@@ -150,7 +150,7 @@ fn told_once(rows: Vec<ComputedRow>) -> Vec<(String, String)> {
             None => once.push(row),
         }
     }
-    // The rows of one figure side by side.
+    // Rows of the same figure are kept together.
     let mut names: Vec<String> = Vec::new();
     for row in &once {
         if !names.contains(&row.name) {
@@ -164,13 +164,13 @@ fn told_once(rows: Vec<ComputedRow>) -> Vec<(String, String)> {
     once.into_iter().map(told).collect()
 }
 
-/// The points of sweeps by name, each with the stage that it is of.
+/// Returns the names of the stages that are points of a sweep, each with the stage that sweeps.
 fn swept(set: &ResultSet) -> BTreeMap<&str, &str> {
     let stages = set.manifest.plan.variants.iter().flat_map(|variant| &variant.stages);
     stages.filter_map(|stage| Some((&*stage.name, &*stage.sweep.as_ref()?.stage))).collect()
 }
 
-/// The backend that drove loads of these depths, the least and the most.
+/// Describes the backend that drove loads of these depths, the least and the greatest.
 fn engine(engine: &EngineFacts, (least, most): (u32, u32)) -> String {
     let mut text = engine.backend.clone();
     if !engine.chosen.is_empty() {
@@ -187,7 +187,7 @@ fn engine(engine: &EngineFacts, (least, most): (u32, u32)) -> String {
     text
 }
 
-/// Returns what the probe measured, where the reason of the choice does not tell it (as earlier versions wrote it).
+/// Returns the probe's measurements, unless the reason for the choice contains them, as in earlier versions.
 fn probe(engine: &EngineFacts) -> Option<String> {
     if engine.chosen.contains(" IOPS") {
         return None;
@@ -204,7 +204,7 @@ fn probe(engine: &EngineFacts) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// The clock; not how far it drifted, which is another figure in each cell.
+/// Describes the clock, without its drift, which differs from cell to cell.
 fn clock(engine: &EngineFacts) -> Option<String> {
     let check = engine.clock_check.as_ref()?;
     Some(format!("{} ({})", engine.clock, check.reason))
@@ -217,7 +217,7 @@ fn steady(load: &LoadSummary) -> Option<String> {
         None if steady.slope_percent.is_none() => "not known to have settled".to_owned(),
         None => "never settled".to_owned(),
     };
-    // A slow drift may pass the rule: how much it was stands beside it.
+    // A slow drift may satisfy the rule, so its size is stated.
     let drift = steady.slope_percent.map_or_else(String::new, |percent| {
         format!(
             ", with a drift of {} over {}",

@@ -1,10 +1,10 @@
-//! The effects of the factors, as a report tells them.
+//! The effects of the factors, as a report shows them.
 
 use analysis::{Analysis, FactorEffect, FactorEffects, LevelChange};
 
 use super::FigureRow;
 
-/// The effects in one metric that is asked about.
+/// The effects on one metric that is asked about.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EffectRow {
     /// Name of the metric for people, with its scope: `IOPS of randwrite`.
@@ -13,7 +13,7 @@ pub struct EffectRow {
     pub found: FactorEffects,
 }
 
-/// All effects, in the order of the questions.
+/// Returns all effects, in the order of the questions.
 pub fn effects(analysis: &Analysis, rows: &[FigureRow]) -> Vec<EffectRow> {
     let of = |found: &FactorEffects| {
         let row = rows.iter().find(|r| r.metric == found.metric && r.scope == found.scope);
@@ -24,10 +24,10 @@ pub fn effects(analysis: &Analysis, rows: &[FigureRow]) -> Vec<EffectRow> {
 }
 
 impl EffectRow {
-    /// Returns what the table rests on, in sentences.
+    /// Describes the data that the table rests on, in sentences.
     pub fn basis(&self) -> String {
         let FactorEffects { repeats, dropped, left_out, freedom, spread, .. } = &self.found;
-        // Equal figures differ by what sums of floating point leave over.
+        // Figures that are equal may still differ by rounding errors.
         let spread = match 100.0 * spread {
             tiny if tiny < 0.001 => "below 0.001 %".to_owned(),
             percent => units::Unit::Percent.show(percent),
@@ -43,7 +43,7 @@ impl EffectRow {
         let left_out = match &left_out[..] {
             [] => String::new(),
             names => format!(
-                " Not every combination was to run with {}: what is said is about the others.",
+                " Not every combination was planned with {}: the effects are computed from the others.",
                 names.iter().map(|name| format!("“{name}”")).collect::<Vec<_>>().join(", ")
             ),
         };
@@ -53,12 +53,12 @@ impl EffectRow {
     }
 }
 
-/// `dedupe from off to on`.
+/// Describes a change: `dedupe from off to on`.
 pub fn changed(change: &LevelChange) -> String {
     format!("{} from {} to {}", change.factor, change.from, change.to)
 }
 
-/// Returns what an effect is of, in words.
+/// Describes the change or pair of changes that an effect belongs to.
 pub fn told(effect: &FactorEffect) -> String {
     match &effect.with {
         None => changed(&effect.of),

@@ -1,4 +1,4 @@
-//! Facts of a run: how it was made, on what, what was asked, what sampling cost.
+//! Facts about a run: how and on what machines it was made, what was asked, what sampling cost.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::repeats::median;
 use super::{Banner, MachineRow, SamplerRow, Sequential};
 
-/// The word for an accelerator, as in JSON.
+/// Returns the word for an accelerator, as in JSON.
 pub fn accelerator(accelerator: Accelerator) -> &'static str {
     match accelerator {
         Accelerator::Kvm => "kvm",
@@ -22,7 +22,7 @@ pub fn accelerator(accelerator: Accelerator) -> &'static str {
     }
 }
 
-/// Returns what must be known before any figure is read.
+/// Returns the notes that must be read before any figure.
 pub fn banners(set: &ResultSet) -> Vec<Banner> {
     let mut banners = Vec::new();
     let mut add = |title: &str, text: String, raw: Option<&str>| {
@@ -30,7 +30,7 @@ pub fn banners(set: &ResultSet) -> Vec<Banner> {
     };
     if let Some(standing) = &set.going_on {
         let text = format!(
-            "{standing}. Figures are of the cells that have ended, and no verdict is given."
+            "{standing}. Figures are from the cells that have ended, and no verdict is given."
         );
         add("Still running", text, None);
     }
@@ -51,14 +51,14 @@ pub fn banners(set: &ResultSet) -> Vec<Banner> {
         let (plain, raw) = plain_and_raw(why);
         add(
             "Incomplete",
-            format!("This result is not whole: {plain}. Figures rest on the cells that ended."),
+            format!("This result is incomplete: {plain}. Figures rest on the cells that ended."),
             raw,
         );
     }
     banners
 }
 
-/// Name and value of everything a reader needs to run the same again.
+/// Returns name and value of everything a reader needs to run the same experiment again.
 pub fn run_card(set: &ResultSet) -> Vec<(String, String)> {
     let manifest = &set.manifest;
     let begun = manifest.cells.iter().filter(|cell| cell.state != CellState::Skipped);
@@ -92,25 +92,26 @@ pub fn run_card(set: &ResultSet) -> Vec<(String, String)> {
     card.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// At which scale it ran; without one of its own an experiment runs as its file has it.
+/// Returns the scale at which it ran; an experiment without scales runs as its file says.
 fn scale(manifest: &Manifest) -> String {
     let none = || "none: as the file has it".to_owned();
     manifest.plan.scale.clone().unwrap_or_else(none)
 }
 
-/// The kernel that the layers were of: the guest's, where there was one.
+/// Returns the kernel that the layers ran in: the guest's, if there was one.
 fn kernel(manifest: &Manifest) -> String {
     let facts = manifest.guest.as_ref().unwrap_or(&manifest.host);
     facts.0.get("kernel").cloned().unwrap_or_default()
 }
 
-/// The machine that each variant's cells ran on, where the experiment says it: the machine as it was found, what cells set of it, and what was asked where no cell tells.
+/// Describes the machine of each variant's cells, as far as the experiment specifies it: the values that cells set or found, or those asked for if no
+/// cell records them.
 fn machines(set: &ResultSet) -> String {
     let of = |variant: &VariantFacts| {
         let mut records = set.cells_of(&variant.name).filter_map(|cell| cell.record.as_ref());
         let record = records.find(|record| !record.ran_on.0.is_empty());
         let fact = |key: &String, asked: &String| {
-            // What the cell set is not what the machine had before it.
+            // A value that the cell set takes precedence over what the machine had before.
             let set = format!("{}.{key}", layers::environment::ENVIRONMENT);
             let found = record.and_then(|of| of.facts.get(&set).or(of.ran_on.0.get(key)));
             format!("{key} {}", found.unwrap_or(asked))
@@ -122,7 +123,7 @@ fn machines(set: &ResultSet) -> String {
     all.join("; ")
 }
 
-/// Returns how many cells something else on the machine disturbed.
+/// Returns how many cells were disturbed by something else on the machine.
 fn disturbed(set: &ResultSet) -> String {
     let begun = || set.cells.iter().filter(|cell| cell.state() != CellState::Skipped);
     match begun().filter(|cell| !results::disturbances(cell).is_empty()).count() {
@@ -131,7 +132,7 @@ fn disturbed(set: &ResultSet) -> String {
     }
 }
 
-/// Returns how long all variants took once, on average, without the start of guests.
+/// Returns how long one repeat of all variants took on average, without the start of guests.
 fn repeat_took(set: &ResultSet) -> Option<String> {
     let records = || set.cells.iter().filter_map(|cell| cell.record.as_ref());
     let nanos = |record: &CellRecord| Some(record.end_ns?.saturating_sub(record.start_ns));
@@ -140,7 +141,7 @@ fn repeat_took(set: &ResultSet) -> Option<String> {
     (all > 0).then(|| units::show::nanos(all as f64 / repeats as f64))
 }
 
-/// Returns how it was decided how many repeats were needed.
+/// Returns how the number of repeats was decided.
 pub fn sequential(set: &ResultSet) -> Option<Sequential> {
     let planned = set.manifest.plan.sequential.clone()?;
     let looks = analysis::looks(set).unwrap_or_default();
@@ -158,7 +159,7 @@ pub fn sequential(set: &ResultSet) -> Option<Sequential> {
     Some(Sequential { planned, looks, stopped: set.manifest.stopped, text })
 }
 
-/// The virtual machine: name and value of what it was made of, and why its CPU was what it was.
+/// Returns name and value of the parts of the virtual machine, and the reason for its accelerator.
 pub fn lab_card(set: &ResultSet) -> Vec<(String, String)> {
     let mut card = Vec::new();
     if lab(set, "qemu_version").is_some() {
@@ -199,7 +200,7 @@ fn lab<'a>(set: &'a ResultSet, key: &str) -> Option<&'a Value> {
     set.manifest.lab.as_ref()?.get(key)
 }
 
-/// A virtual disk: `data, 7 GiB, cache=none,aio=io_uring`.
+/// Describes a virtual disk: `data, 7 GiB, cache=none,aio=io_uring`.
 fn disk(disk: &Value) -> String {
     let text = |key: &str| disk.get(key).and_then(Value::as_str).map(str::to_owned);
     let size = disk.get("size").and_then(Value::as_f64).map(units::show::bytes);
@@ -214,7 +215,7 @@ fn disk(disk: &Value) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// Returns what a virtual disk was to say of itself, and what it was limited to: `logical_block 4096, limit read_iops 120`.
+/// Describes the properties that a virtual disk reported to the guest, and its limits: `logical_block 4096, limit read_iops 120`.
 fn attributes(attributes: &Value) -> Option<String> {
     let list = |value: &Value| -> Vec<String> {
         let entries = value.as_object().into_iter().flatten();
@@ -230,12 +231,12 @@ fn attributes(attributes: &Value) -> Option<String> {
     Some(all.join(", "))
 }
 
-/// A number with its digits in groups, or the value as it is.
+/// Returns a number with its digits in groups, or another value unchanged.
 fn number(value: &Value) -> String {
     value.as_u64().map_or_else(|| value.to_string(), units::show::grouped)
 }
 
-/// Returns what a virtual disk was modelled like, and how late its replies were.
+/// Describes the disk that a virtual disk was modelled on, and how late its replies were.
 fn modelled(model: &Value) -> Option<String> {
     let like = model["like"].as_str()?;
     let parameters = model["parameters"].as_object()?.iter();
@@ -262,7 +263,7 @@ fn modelled(model: &Value) -> Option<String> {
     Some(text)
 }
 
-/// Moments of the lab's start in milliseconds, as seconds, in the order they came.
+/// Returns the moments of the lab's start in seconds, in their order.
 pub fn lab_times(set: &ResultSet) -> Vec<(String, f64)> {
     let timings = lab(set, "timings").and_then(Value::as_object);
     let known = timings.into_iter().flatten().filter_map(|(name, value)| {
@@ -272,7 +273,7 @@ pub fn lab_times(set: &ResultSet) -> Vec<(String, f64)> {
     known.collect()
 }
 
-/// Facts of host and guest side by side.
+/// Returns the facts of host and guest side by side.
 pub fn machine(set: &ResultSet) -> Vec<MachineRow> {
     let empty = MachineFacts::default();
     let (host, guest) = (&set.manifest.host, set.manifest.guest.as_ref().unwrap_or(&empty));
@@ -302,7 +303,7 @@ pub fn machine(set: &ResultSet) -> Vec<MachineRow> {
     rows
 }
 
-/// A stage in words: `load “random-write”, measured: randwrite=100, permutation, ...`.
+/// Describes a stage: `load “random-write”, measured: randwrite=100, permutation, ...`.
 pub fn stage(stage: &StageFacts) -> String {
     let measured = if stage.measured { ", measured" } else { "" };
     let name = if stage.name == stage.kind {
@@ -313,7 +314,7 @@ pub fn stage(stage: &StageFacts) -> String {
     format!("{}{name}{measured}: {}", stage.kind, stage.about)
 }
 
-/// Returns what every sampler cost over the whole result.
+/// Returns the cost of every sampler over the whole result.
 pub fn samplers(set: &ResultSet) -> Vec<SamplerRow> {
     #[derive(Default)]
     struct Cost {

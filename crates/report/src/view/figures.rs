@@ -8,8 +8,8 @@ use units::{Basis, Better, Metric, Unit};
 
 use super::{Figure, FigureRow, SpreadRow};
 
-/// A row for every metric that a variant has and the catalogue, or the plan, describes: stage by stage operations first, then the load as
-/// a whole, then layers; within each in the order of the catalogue.
+/// Returns a row for every metric that a variant has and that the catalogue or the plan describes. For each stage, operations come first, then the
+/// load as a whole, then layers, each in the order of the catalogue.
 pub fn rows(analysis: &Analysis, plan: &PlanFacts) -> Vec<FigureRow> {
     let mut scopes: Vec<Scope> = Vec::new();
     for variant in &analysis.variants {
@@ -36,8 +36,8 @@ pub fn rows(analysis: &Analysis, plan: &PlanFacts) -> Vec<FigureRow> {
     rows
 }
 
-/// Leaves each layer of a stage one figure of what it is there for: those that are asked about, else the one that most variants have, and of several
-/// that of its own kind. The hits of a cache are what one kind is there for, its read hits what another is.
+/// Keeps for each layer of a stage only one figure of the layer's purpose: those asked about, or else the one that most variants have; if several are
+/// equally frequent, that of the layer's own kind. For one kind of cache the purpose is hits, for another read hits.
 fn one_purpose(plan: &PlanFacts, rows: &mut [FigureRow]) {
     let own = |row: &FigureRow| {
         let mut stacks = plan.variants.iter().flat_map(|variant| &variant.stack);
@@ -60,7 +60,7 @@ fn one_purpose(plan: &PlanFacts, rows: &mut [FigureRow]) {
     }
 }
 
-/// A row for each question that has none: no run has its figure.
+/// Returns an empty row for each question that has no row because no run has its figure.
 fn unanswered(analysis: &Analysis, plan: &PlanFacts, rows: &[FigureRow]) -> Vec<FigureRow> {
     let values = || analysis.variants.iter().flat_map(|variant| &variant.values);
     let lacking = plan.questions.iter().filter_map(|asked| {
@@ -74,7 +74,7 @@ fn unanswered(analysis: &Analysis, plan: &PlanFacts, rows: &[FigureRow]) -> Vec<
     lacking.collect()
 }
 
-/// Content has its own table; the load's CPU time stands with its operation where no variant's has several.
+/// Tells whether a scope has rows: content has its own table, and the CPU time of a load with a single operation is shown with that operation.
 fn shown(scope: &Scope, variant: &VariantFigures) -> bool {
     match scope.of {
         Of::Operation(_) | Of::Layer(_) | Of::Command => true,
@@ -97,7 +97,7 @@ impl<'a> From<&'a Metric> for Described<'a> {
     }
 }
 
-/// The figures that the command of a stage prints itself: they are called as the experiment calls them.
+/// Returns the figures picked from the output of a stage's command, under the experiment's names.
 fn picked<'a>(plan: &'a PlanFacts, scope: &'a Scope) -> Vec<Described<'a>> {
     let mut all: Vec<Described> = Vec::new();
     if scope.of == Of::Command {
@@ -126,7 +126,7 @@ fn row(
             |c: &&MetricComparison| c.new == name && c.metric == metric.id && c.scope == *scope;
         analysis.comparisons.iter().find(same).cloned()
     };
-    // A device may be asked about by the name that any variant has for it.
+    // A question may use any variant's name of a device.
     let named = || analysis.variants.iter().filter_map(|variant| variant.own_scope(scope));
     let asks = |asked: &AskedMetric| {
         let own = |scope: Scope| analysis::asks(asked, &scope, metric.id);
@@ -143,7 +143,7 @@ fn row(
         },
         scope: scope.clone(),
         metric: metric.id.to_owned(),
-        // It stands beside figures of the stage alone.
+        // The label tells it apart from figures that cover only the stage.
         label: match layers::metric(metric.id).map(|known| known.basis) {
             Some(Basis::Cell) => format!("{} since allocation", metric.name),
             _ => metric.name.to_owned(),
@@ -155,12 +155,12 @@ fn row(
     })
 }
 
-/// Tells whether a metric is a part of the CPU per I/O: the load's, a layer's.
+/// Tells whether a metric is a part of the CPU per I/O: that of the load, or of a layer.
 fn is_part(metric: &str) -> bool {
     metric != layers::MACHINE_CPU_PER_IO && metric.ends_with("cpu_per_io_us")
 }
 
-/// Tells whether a question is of this stage, or of all.
+/// Tells whether a question is about this stage, or about all.
 fn asked_about(plan: &PlanFacts, scope: &Scope) -> bool {
     let all = plan.questions.iter().all(|asked| asked.stage.is_none());
     all || plan
@@ -169,13 +169,13 @@ fn asked_about(plan: &PlanFacts, scope: &Scope) -> bool {
         .any(|asked| asked.stage.is_none() || scope.stage.is_none() || asked.stage == scope.stage)
 }
 
-/// A figure that has a median.
+/// Converts a figure; `None` if it has no median.
 pub fn figure(figure: &stats::Figure) -> Option<Figure> {
     Some(Figure { median: figure.median?, low: figure.low, high: figure.high, n: figure.n })
 }
 
-/// The thesis tables: the spread within the runs of the throughput of intervals, or of the bandwidth of I/Os, and of each of its figures the
-/// median over the runs.
+/// Returns the tables in the form of the thesis: the spread within runs of the throughput of intervals, or of the bandwidth of I/Os, where each
+/// figure is the median over the runs.
 pub fn spread(
     analysis: &Analysis,
     of: fn(&VariantFigures) -> &BTreeMap<Scope, TypicalSpread>,

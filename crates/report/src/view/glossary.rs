@@ -12,13 +12,13 @@ pub struct Term {
     pub id: String,
     /// Its name for people.
     pub name: String,
-    /// Which direction is good.
+    /// The direction that is good.
     pub better: Better,
     /// Its meaning.
     pub help: String,
 }
 
-/// Those of `rows`, each once, the catalogue's first and in its order.
+/// Returns the metrics of `rows`, each once; first those of the catalogue, in its order.
 pub(super) fn terms(plan: &PlanFacts, rows: &[FigureRow]) -> Vec<Term> {
     let known = layers::metrics().chain(layers::counters());
     let known = known.filter(|m| rows.iter().any(|row| row.metric == m.id));
@@ -33,7 +33,7 @@ pub(super) fn terms(plan: &PlanFacts, rows: &[FigureRow]) -> Vec<Term> {
         let shown = rows.iter().any(|row| row.scope.of == Of::Command && row.metric == name);
         if shown && !terms.iter().any(|term| term.id == name) {
             let help = format!(
-                "A number that the command of {stage} printed: what the group of '{}' found last.",
+                "A number that the command of {stage} printed: the last match of the group in '{}'.",
                 facts.pattern
             );
             let (id, name, better) = (name.to_owned(), name.to_owned(), facts.better);

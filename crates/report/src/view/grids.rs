@@ -1,4 +1,4 @@
-//! Figures that are alike in one table: points of a sweep by variants, levels of factors against each other, or many variants by their
+//! Tables of many similar figures: points of a sweep by variants, levels of one factor by those of others, or many variants by their
 //! figures.
 
 use results::model::{FactorFacts, PlanFacts, SweepFacts, VariantFacts};
@@ -6,28 +6,28 @@ use results::model::{FactorFacts, PlanFacts, SweepFacts, VariantFacts};
 use super::{CROWD, FigureRow, Scope};
 use analysis::own_name;
 
-/// The level of a factor that a variant was crossed with.
+/// Returns the level of a factor in a variant.
 pub(super) fn level<'a>(factor: &FactorFacts, variant: &'a VariantFacts) -> Option<&'a str> {
     variant.levels.get(&factor.name).map(String::as_str)
 }
 
-/// The metrics that are told first of stages about which nothing is asked.
+/// The metrics that are shown first if nothing is asked about.
 const MAIN: [&str; 3] = ["iops", "throughput_bytes_per_s", "latency_p99_ns"];
 
-/// Cells of figures, each line of a point, of levels or of a variant.
+/// A table of figures, in which each line is a point, a combination of levels, or a variant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grid {
     /// Its figures: `IOPS of randread in read`.
     pub title: String,
     /// The meaning of a line's names: swept keys, factors.
     pub keys: Vec<String>,
-    /// The name of the factor that the columns are levels of; `None` where they say it themselves.
+    /// The name of the factor whose levels are the columns; `None` where the heads say it themselves.
     pub across: Option<String>,
     /// Heads of the columns, in order.
     pub columns: Vec<String>,
     /// The lines from top to bottom.
     pub lines: Vec<GridLine>,
-    /// Tells whether it has what is asked, or what a layer is there for.
+    /// Tells whether it has figures that are asked about, or that measure a layer's purpose.
     pub headline: bool,
 }
 
@@ -50,14 +50,14 @@ pub struct GridCell {
 }
 
 impl Grid {
-    /// The rows that it shows, by their indexes.
+    /// Returns the indices of the rows that it shows.
     pub fn rows(&self) -> impl Iterator<Item = usize> {
         let cells = self.lines.iter().flat_map(|line| &line.cells);
         cells.flatten().map(|cell| cell.row)
     }
 }
 
-/// The tables of all rows that have many like them; a row is in at most one.
+/// Returns the tables of all rows that have many similar ones; a row is in at most one table.
 pub fn grids(plan: &PlanFacts, rows: &[FigureRow]) -> Vec<Grid> {
     let asked = rows.iter().any(|row| row.asked);
     let first = |row: &FigureRow| row.headline() || !asked && MAIN.contains(&row.metric.as_str());
@@ -74,18 +74,18 @@ pub fn grids(plan: &PlanFacts, rows: &[FigureRow]) -> Vec<Grid> {
     grids
 }
 
-/// The point of a sweep that a row is of.
+/// Returns the point of a sweep that a row belongs to.
 fn sweep_of<'a>(plan: &'a PlanFacts, row: &FigureRow) -> Option<&'a SweepFacts> {
     let stage = row.scope.stage.as_deref()?;
     let mut stages = plan.variants.iter().flat_map(|variant| &variant.stages);
     stages.find(|known| known.name == stage && known.sweep.is_some())?.sweep.as_ref()
 }
 
-/// The common part of one table's rows: what they are of, their metric where there is one, whether they are told first; and these rows
-/// with their points.
+/// The common properties of one table's rows (scope, metric if they share one, whether they are shown first), and these rows with their
+/// points.
 type Swept<'a> = (Scope, Option<&'a str>, bool, Vec<(usize, &'a SweepFacts)>);
 
-/// A figure of a sweep at all of its points, by variant; of one variant several figures side by side.
+/// Returns a table for each figure of a sweep, with points as lines and variants as columns; with a single variant, its figures are the columns.
 fn of_sweeps(
     plan: &PlanFacts,
     rows: &[FigureRow],
@@ -132,7 +132,7 @@ fn of_sweeps(
     tables.into_iter().map(table).collect()
 }
 
-/// Swept keys, that with the most values last: it changes from line to line.
+/// Returns the swept keys; the one with the most values is last, as it changes from line to line.
 fn keys(points: &[(usize, &SweepFacts)]) -> Vec<String> {
     let mut keys: Vec<(&String, Vec<&String>)> = Vec::new();
     for (key, value) in points.iter().flat_map(|(_, sweep)| &sweep.point) {
@@ -147,7 +147,7 @@ fn keys(points: &[(usize, &SweepFacts)]) -> Vec<String> {
 }
 
 impl Grid {
-    /// The line of these names, a new one where there is none yet.
+    /// Returns the line with these names, a new one if there is none yet.
     fn line(&mut self, names: Vec<String>) -> usize {
         let known = self.lines.iter().position(|line| line.names == names);
         known.unwrap_or_else(|| {
@@ -156,7 +156,7 @@ impl Grid {
         })
     }
 
-    /// The column of this head, a new one where there is none yet.
+    /// Returns the column with this head, a new one if there is none yet.
     fn column(&mut self, head: &str) -> usize {
         let known = self.columns.iter().position(|column| column == head);
         known.unwrap_or_else(|| {
@@ -165,7 +165,7 @@ impl Grid {
         })
     }
 
-    /// The same without cells of which nothing is known, and without lines of none.
+    /// Removes cells without a known value, and lines without any.
     fn known(mut self, rows: &[FigureRow]) -> Self {
         let value = |cell: &GridCell| rows[cell.row].values.get(cell.variant).copied().flatten();
         for cell in self.lines.iter_mut().flat_map(|line| &mut line.cells) {
@@ -186,7 +186,7 @@ impl GridLine {
     }
 }
 
-/// All variants as levels of the longest factor against those of the others.
+/// All variants as a matrix: the levels of the factor with the most levels by those of the other factors.
 struct Matrix {
     keys: Vec<String>,
     across: String,
@@ -195,7 +195,7 @@ struct Matrix {
 }
 
 impl Matrix {
-    /// `None` where a variant has no level of a factor, where there are few variants, or one line or column would hold them all.
+    /// Makes the matrix; `None` where a variant lacks a level of a factor, where there are few variants, or where all would be in one line or column.
     fn of(plan: &PlanFacts) -> Option<Self> {
         let across = plan.factors.iter().rev().max_by_key(|factor| factor.levels.len())?;
         let others = || plan.factors.iter().filter(|factor| factor.name != across.name);
@@ -250,7 +250,7 @@ impl Matrix {
     }
 }
 
-/// A line for each of many variants, with all figures of one operation or layer.
+/// Returns tables with a line for each of many variants, and all figures of one operation or layer.
 fn of_variants<'a>(
     plan: &PlanFacts,
     rows: impl Iterator<Item = (usize, &'a FigureRow)>,

@@ -1,4 +1,4 @@
-//! The headline of a page: `SUBJECT VERB AMOUNT OBJECT; COST or LIMIT`, in so few words that they are read.
+//! The headline of a page: `SUBJECT VERB AMOUNT OBJECT; COST or LIMIT`, short enough to be read.
 
 use analysis::MetricComparison;
 use stats::{LEAST_REPEATS, Verdict};
@@ -18,10 +18,10 @@ mod sweep;
 mod tests;
 pub(super) mod words;
 
-/// Words that are read at one glance.
+/// The most words that are read at a glance.
 pub const WORDS: usize = 25;
 
-/// The headline; `None` where nothing is asked that it could say.
+/// Returns the headline; `None` where no question has an answer that it could state.
 pub(super) fn headline(
     variants: &[Variant],
     rows: &[FigureRow],
@@ -48,12 +48,12 @@ pub(super) fn headline(
     Some(format!("{said}."))
 }
 
-/// The rows that are asked about of which one side is better.
+/// Returns the rows asked about for which one direction is better.
 fn leading(rows: &[FigureRow]) -> impl Iterator<Item = &FigureRow> {
     rows.iter().filter(|row| row.asked && row.better != Better::Neither && row.known())
 }
 
-/// A comparison as what the new side does; `None` where there is nothing to compare.
+/// Describes a comparison by what the new side does; `None` where there is nothing to compare.
 fn compared(row: &FigureRow, c: &MetricComparison, base: Option<&str>) -> Option<String> {
     let said = match (c.verdict, c.ratio, c.difference) {
         (Some(Verdict::Same), ..) => does_the_same(row, base),
@@ -69,7 +69,7 @@ fn compared(row: &FigureRow, c: &MetricComparison, base: Option<&str>) -> Option
     Some(format!("{said}{}", stage(row)))
 }
 
-/// `vdo saves 75 % of the space and does 0.38 times the random writes of plain`, and what it costs.
+/// Returns the clauses for one variant and the base: `vdo saves 75 % of the space and does 0.38 times the random writes of plain`, and the cost.
 fn against_base(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec<String>> {
     let base = named(&variants.first()?.name);
     let of = |row: &FigureRow, index: usize| row.comparisons.get(index)?.clone();
@@ -84,7 +84,7 @@ fn against_base(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec<String>>
     let new = named(&variants.get(index)?.name);
     let all = leading(rows).filter_map(|row| Some((row, of(row, index)?)));
     let all: Vec<_> = all.filter(|(row, _)| !row.is_zero(0) || !row.is_zero(index)).collect();
-    // What is sure comes before what these runs do not decide.
+    // Decided comparisons come before undecided ones.
     let open = |c: &MetricComparison| matches!(c.verdict, None | Some(Verdict::Unclear));
     let (sure, unsure): (Vec<_>, Vec<_>) = all.iter().partition(|(_, c)| !open(c));
     let mut told = sure.iter().chain(&unsure);
@@ -99,7 +99,7 @@ fn against_base(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec<String>>
     });
     let of = || format!("{}{}", object(leader), stage(leader));
     let (said, next) = match (undecided, purpose) {
-        // What is not decided is no fact, whatever the figures point to; and that they are alike is none of a few runs.
+        // An undecided difference is not stated as a fact, whatever the figures point to; nor, with few runs, that there is none.
         (true, purpose) if c.n < LEAST_REPEATS || c.method == analysis::GOES_ON => {
             let open = format!("differs from {base} in {} is open", of());
             let said = match purpose {
@@ -118,7 +118,7 @@ fn against_base(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec<String>>
         ),
         (false, purpose) => {
             let purpose = purpose.map_or_else(String::new, |purpose| format!("{purpose} and "));
-            // The same of another stage, or its price.
+            // Another decided figure, for example its cost, or the same in another stage.
             let price = told.find(|(_, c)| !open(c));
             let price = price.and_then(|(row, c)| Some(format!("it {}", cost(row, c, leader)?)));
             (format!("{new} {purpose}{first}"), price)
@@ -127,19 +127,19 @@ fn against_base(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec<String>>
     Some([said].into_iter().chain(next).collect())
 }
 
-/// The clause of what the new side does in another figure than the first; operations that are named already are not named again.
+/// Returns the clause about a figure other than the first; an operation that was named already is not named again.
 fn cost(row: &FigureRow, c: &MetricComparison, first: &FigureRow) -> Option<String> {
     let said = compared(row, c, None)?;
     let named = operations(row).filter(|_| row.scope == first.scope);
     Some(named.map_or(said.clone(), |of| said.replace(&format!(" of {of}"), "")))
 }
 
-/// Two digits, as sentences have them.
+/// Rounds to two digits, as in sentences.
 fn round(value: f64) -> f64 {
     significant(value, 2).replace(',', "").parse().unwrap_or(value)
 }
 
-/// `Up to 87 % of the space was saved; what dedupe and compression do to random writes, one run of each cannot say`.
+/// Returns the clauses about factors: `Up to 87 % of the space was saved; what the factors do to random writes, one run of each cannot say`.
 fn over_factors(rows: &[FigureRow], effects: &[EffectRow]) -> Option<Vec<String>> {
     let found = &effects.first()?.found;
     let row = rows.iter().find(|row| row.metric == found.metric && row.scope == found.scope)?;
@@ -168,7 +168,7 @@ fn over_factors(rows: &[FigureRow], effects: &[EffectRow]) -> Option<Vec<String>
     Some(purpose.into_iter().chain([cost]).collect())
 }
 
-/// `Up to 87 % of the space was saved`.
+/// Returns the best value of a layer's purpose: `Up to 87 % of the space was saved`.
 fn up_to(rows: &[FigureRow]) -> Option<String> {
     rows.iter().rev().filter(|row| row.purpose).find_map(|row| {
         let words = layers::headline_words(&row.metric)?;
@@ -178,8 +178,8 @@ fn up_to(rows: &[FigureRow]) -> Option<String> {
     })
 }
 
-/// `Up to 87 % of the space was saved; 18 variants do 28,000 to 39,801 random writes a second; one run of each decides nothing`, where nothing is
-/// held against a base.
+/// Returns the clauses about many variants that are not compared with a base: `Up to 87 % of the space was saved; 18 variants do 28,000 to 39,801
+/// random writes a second; one run of each decides nothing`.
 fn over_crowd(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec<String>> {
     let row = leading(rows).next().filter(|row| variants.len() > CROWD && row.metric == "iops")?;
     let all = || row.values.iter().flatten();
@@ -202,7 +202,7 @@ fn over_crowd(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec<String>> {
     Some(up_to(rows).into_iter().chain([said]).chain(few).collect())
 }
 
-/// `5 of 6 variants are worse than plain in random writes, most c: 0.38 times`.
+/// Returns the clauses about many variants and the base: `5 of 6 variants are worse than plain in random writes, most c: 0.38 times`.
 fn over_many(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec<String>> {
     if variants.len() <= CROWD {
         return None;
@@ -255,7 +255,7 @@ fn over_many(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec<String>> {
     Some(clauses)
 }
 
-/// `19,800 random writes a second; p99 latency 1.2 ms`.
+/// Returns the clauses about a single variant: `19,800 random writes a second; p99 latency 1.2 ms`.
 fn alone(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec<String>> {
     let [_] = variants else { return None };
     let said = rows.iter().filter(|row| row.headline()).filter_map(|row| {

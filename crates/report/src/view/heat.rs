@@ -1,5 +1,5 @@
-//! Latency over time as a density: how many I/Os of each moment took how long. Bands, stalls and two kinds of I/O are seen here, and in no
-//! percentile.
+//! Latency over time as a density: how many I/Os of each moment took how long. Bands, stalls and two kinds of I/O are visible here, but not in
+//! percentiles.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +14,9 @@ use super::{Axis, Chart, Part, Scale, Series, Shape};
 
 /// Columns of a chart.
 const COLUMNS: f64 = 60.0;
-/// Variants of which each has charts of its own; of more there would be too many.
+/// Most variants that get charts of their own: with more there would be too many charts.
 const VARIANTS: usize = 4;
-/// The least share of the I/Os of a moment, percent, of each class, with its name; weakest first.
+/// The classes, weakest first: the least share of a moment's I/Os, percent, and the name.
 const CLASSES: [(f64, &str); 4] = [
     (0.0, "less than 0.1 % of the I/Os of that time"),
     (0.1, "0.1 to 1 %"),
@@ -24,7 +24,7 @@ const CLASSES: [(f64, &str); 4] = [
     (10.0, "more than 10 %"),
 ];
 
-/// One chart for each variant, measured stage and operation, of the first repeat that is done.
+/// Returns one chart for each variant, measured stage and operation, from the first finished repeat.
 pub fn charts(set: &ResultSet) -> Vec<Chart> {
     let variants = &set.manifest.plan.variants;
     if variants.len() > VARIANTS {
@@ -33,7 +33,7 @@ pub fn charts(set: &ResultSet) -> Vec<Chart> {
     let keys = keys(set);
     let several = keys.iter().any(|key| keys.iter().any(|other| other.stage != key.stage));
     let mut charts = Vec::new();
-    // Of a tree there are up to 21 operations.
+    // A load of a tree has up to 21 operations: too many for charts.
     for key in keys.iter().filter(|key| !key.on_tree) {
         for (index, variant) in variants.iter().enumerate() {
             charts.extend(chart(set, key, (index, &variant.name), several));
@@ -56,7 +56,7 @@ fn chart(
     let last = ends.fold(0.0, f64::max);
     let lengths = own.iter().map(|(_, row)| seconds(row.start_ns, row.end_ns));
     let longest = lengths.fold(0.0, f64::max);
-    // A column holds whole intervals.
+    // The width of a column is a multiple of the longest interval.
     let width = longest * (last / COLUMNS / longest).ceil().max(1.0);
     if !(width > 0.0 && last / width >= 3.0) {
         return None;
@@ -93,7 +93,7 @@ fn chart(
     .filter(Chart::has_points)
 }
 
-/// The cells of the grid by the share of the I/Os of their time that they hold.
+/// Sorts the cells of the grid into classes by their share of the I/Os of their column.
 fn classes(
     counts: &BTreeMap<(u64, i32), u64>,
     totals: &BTreeMap<u64, u64>,

@@ -11,20 +11,20 @@ use super::{Chart, Mark};
 
 /// The share of an axis that may be without load before it is cut.
 const MOST: f64 = 0.5;
-/// The rest of a stretch without load, as a share of the time with load.
+/// The length to which a stretch without load is shortened, as a share of the time with load.
 const LEFT: f64 = 0.05;
 
-/// Stretches of the seconds since the first measured stage began in which no cell had a load, as an axis leaves them out.
+/// The periods without a load in any cell that axes leave out, in seconds since the first measured stage began.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Idle {
-    /// Begin and end of each, seconds, in their order; none where nothing is cut.
+    /// Beginning and end of each period, seconds, in their order; empty where nothing is cut.
     stretches: Vec<(f64, f64)>,
-    /// The rest of each, seconds.
+    /// The length to which each is shortened, seconds.
     left: f64,
 }
 
 impl Idle {
-    /// Finds what is to be cut from axes over several stages.
+    /// Finds the periods to cut from axes over several stages.
     pub fn of(set: &ResultSet) -> Self {
         let mut busy: Vec<(f64, f64)> = set.cells.iter().flat_map(loaded).collect();
         busy.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -44,7 +44,7 @@ impl Idle {
         Self { stretches, left }
     }
 
-    /// The place of a moment on a cut axis, seconds.
+    /// Returns the place of a moment on a cut axis, seconds.
     fn place(&self, at: f64) -> f64 {
         let cut = self.stretches.iter().filter(|(from, _)| at > *from).map(|(from, to)| {
             let past = (at.min(*to) - from) / (to - from);
@@ -65,14 +65,14 @@ impl Idle {
         chart.x.label.push_str(&format!(", {} s without load cut out", significant(gone, 3)));
     }
 
-    /// Puts a mark of such a chart where its axis has it.
+    /// Moves a mark of such a chart to its place on the cut axis.
     pub fn put(&self, mark: Mark) -> Mark {
         let place = |at| self.place(at);
         Mark { x: place(mark.x), low: mark.low.map(place), high: mark.high.map(place), ..mark }
     }
 }
 
-/// The stretches of a cell in which a load ran, or a measured stage that has none, seconds since its first measured stage began.
+/// Returns the periods of a cell in which a load or a measured stage without a load ran, seconds since its first measured stage began.
 fn loaded(cell: &CellData) -> Vec<(f64, f64)> {
     let Some((start, _)) = measured_span(cell) else { return Vec::new() };
     let intervals = || {

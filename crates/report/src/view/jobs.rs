@@ -1,4 +1,4 @@
-//! Each job of a load by itself, where the experiment asks for it: its figures, and how it went on over time.
+//! Each job of a load by itself, where the experiment asks for it: its figures, and its course over time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use super::clock::{Window, seconds, stage_axis, windows};
 use super::repeats::{Line, Look, with_median};
 use super::{Axis, Chart, Figure, Part, Series, Shape, figures};
 
-/// More jobs than this are not drawn one by one: the fastest and the slowest stand for all.
+/// Most jobs that are drawn one by one: of more, only the fastest and the slowest are drawn.
 const DRAWN: usize = 8;
 
 /// The figures of one job of a variant in one operation.
@@ -20,7 +20,7 @@ const DRAWN: usize = 8;
 pub struct JobFigures {
     /// Index of the variant.
     pub variant: usize,
-    /// The operation, of its stage.
+    /// The operation, with its stage.
     pub scope: Scope,
     /// The job, from 0.
     pub job: u32,
@@ -28,7 +28,7 @@ pub struct JobFigures {
     pub figures: BTreeMap<String, Figure>,
 }
 
-/// The figures of every job that has its own: by variant, stage and operation.
+/// Returns the figures of every job that has its own: by variant, stage and operation.
 pub(super) fn rows(analysis: &Analysis) -> Vec<JobFigures> {
     let stage =
         |scope: &Scope| analysis.stages.iter().position(|s| Some(s) == scope.stage.as_ref());
@@ -52,8 +52,8 @@ pub(super) fn rows(analysis: &Analysis) -> Vec<JobFigures> {
     rows
 }
 
-/// I/Os per second of each job over time: a chart for each operation, of `operation` alone if it is given, of each measured stage, or of
-/// `stage`, of each variant.
+/// Returns charts of the I/Os per second of each job over time, for each variant, each measured stage (or only `stage`) and each operation (or only
+/// `operation`).
 pub(super) fn charts(set: &ResultSet, stage: Option<&str>, operation: Option<&str>) -> Vec<Chart> {
     let stages = set.manifest.plan.measured_stages();
     let several = stages.len() > 1;
@@ -93,7 +93,7 @@ fn of_cell<'a>(cell: &'a CellData, stage: &str) -> Lines<'a> {
     lines
 }
 
-/// All but what is left of a run after its last whole interval, which is no point like the others.
+/// Returns the rows without a short last interval of a run, which is not comparable with the others.
 fn whole(rows: Vec<&JobRow>) -> impl Iterator<Item = &JobRow> {
     let length = |row: &JobRow| row.part.end_ns.saturating_sub(row.part.start_ns);
     let usual = rows.iter().map(|row| length(row)).max().unwrap_or(0);
@@ -116,7 +116,7 @@ fn chart(id: String, title: String, cells: &[Lines], operation: &str) -> Option<
         let rates: Vec<f64> = own.flat_map(|line| line.y.iter().flatten().copied()).collect();
         rates.iter().sum::<f64>() / rates.len() as f64
     };
-    // A job that has no rate is neither.
+    // A job without a rate is neither the fastest nor the slowest.
     let rates = jobs.iter().map(|job| (*job, rate(job))).filter(|(_, rate)| !rate.is_nan());
     let mut rates: Vec<(u32, f64)> = rates.collect();
     rates.sort_by(|a, b| a.1.total_cmp(&b.1));

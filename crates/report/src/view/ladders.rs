@@ -1,4 +1,4 @@
-//! Latency by layer, a ladder for each measured stage of each variant.
+//! Latency by layer: a ladder for each measured stage of each variant.
 
 use analysis::{Analysis, StageLadder};
 
@@ -9,11 +9,11 @@ pub struct LadderRow {
     pub of: StageLadder,
     /// The variant, and the stage where there are several.
     pub name: String,
-    /// Which layer made the 99th percentile, or why none is named, in a sentence.
+    /// The layer that made the 99th percentile, or why none is named, in a sentence.
     pub text: String,
 }
 
-/// All ladders.
+/// Returns all ladders.
 pub fn ladders(analysis: &Analysis) -> Vec<LadderRow> {
     let row = |of: &StageLadder| {
         let variant = analysis.variants.get(of.variant).map_or("", |v| v.name.as_str());

@@ -1,4 +1,4 @@
-//! Latency as a distribution: every quantile on an axis that gives each further nine the same room.
+//! Latency as a distribution: all quantiles, on an axis on which 90 %, 99 %, 99.9 %, ... are equally far apart.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,10 @@ use units::Unit;
 
 use super::{Axis, Chart, Part, Scale, Series, Shape};
 
-/// Points drawn for each nine of the axis.
+/// Number of points drawn for each nine of the axis.
 const PER_NINE: usize = 12;
 
-/// One chart for each operation of each measured stage.
+/// Returns one chart for each operation of each measured stage.
 pub fn charts(set: &ResultSet) -> Vec<Chart> {
     let stages = set.manifest.plan.measured_stages();
     let apart = stages.len() > 1;
@@ -31,13 +31,13 @@ pub fn charts(set: &ResultSet) -> Vec<Chart> {
     charts
 }
 
-/// Operations with latencies of a stage, or of all measured ones.
+/// Returns the operations that have latencies, in a stage or in all measured ones.
 pub(super) fn operations(set: &ResultSet, stage: Option<&str>) -> BTreeSet<String> {
     let names = |cell| histograms(cell, stage).map(|(name, _)| name.to_owned());
     set.cells.iter().flat_map(names).collect()
 }
 
-/// The latency below which a share of the I/Os of a cell's stage stayed; `None` where they were too few to say.
+/// Returns the latency below which a share of the I/Os of a cell's stage stayed; `None` where there were too few I/Os.
 pub(super) fn quantile(cell: &CellData, stage: &str, operation: &str, share: f64) -> Option<f64> {
     let own = histograms(cell, Some(stage)).filter(|(name, _)| *name == operation);
     let histogram = histogram::merge(own.map(|(_, text)| text)).ok().flatten()?;
@@ -45,7 +45,7 @@ pub(super) fn quantile(cell: &CellData, stage: &str, operation: &str, share: f64
     (beyond >= 1.0).then(|| histogram.value_at_quantile(share) as f64)
 }
 
-/// Id of the chart of an operation in a stage, or in the only one.
+/// Returns the id of the chart of an operation in a stage, or in the only one.
 pub fn id(stage: Option<&str>, operation: &str) -> String {
     stage.map_or_else(
         || format!("latency-{operation}"),
@@ -53,7 +53,7 @@ pub fn id(stage: Option<&str>, operation: &str) -> String {
     )
 }
 
-/// Operation and histogram of every measured load of a cell in a stage, or in all.
+/// Returns operation and histogram of every measured load of a cell in a stage, or in all.
 fn histograms<'a>(
     cell: &'a CellData,
     stage: Option<&'a str>,
@@ -92,7 +92,7 @@ fn chart(set: &ResultSet, stage: Option<&str>, operation: &str) -> Chart {
         id: id(stage, operation),
         title: format!("Latency percentiles of {operation}{in_stage}"),
         part: Part::Load,
-        reading: "Read upwards from a share: at 99 % stands the latency that only one I/O in a hundred exceeded. Each step to the right is ten \
+        reading: "Read upwards from a share: above 99 % is the latency that only one I/O in a hundred exceeded. Each step to the right is ten \
                   times rarer. Bold is all repeats together, thin is each of them; the figures in the tables are medians of the repeats' own \
                   percentiles."
             .to_owned(),
@@ -104,7 +104,7 @@ fn chart(set: &ResultSet, stage: Option<&str>, operation: &str) -> Chart {
     }
 }
 
-/// A histogram's quantiles, as far as its count carries: 1000 I/Os say nothing of the 99.99th.
+/// Returns a histogram's quantiles, as far as its count allows: 1000 I/Os say nothing about the 99.99th percentile.
 fn line(name: &str, variant: usize, repeat: Option<u32>, texts: &[&str]) -> Option<Series> {
     let histogram = histogram::merge(texts.iter().copied()).ok().flatten()?;
     let reach = (histogram.len() as f64).log10();

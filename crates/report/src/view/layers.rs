@@ -13,8 +13,8 @@ use super::samples::{line, mean_rate, samples};
 use super::stacked::stacked;
 use super::{Axis, Chart, Part, Scale, Series, Shape, ThreadKindRow, ThreadRow};
 
-/// One chart for every description and every variant with such a layer. What is drawn for each field has the colours of `threads`, busiest
-/// first, the same in all charts.
+/// Returns one chart for every description and every variant with such a layer. Charts with a line per thread use the order of `threads`, busiest
+/// first, so that a thread has the same colour in all charts.
 pub fn charts(set: &ResultSet, threads: &[ThreadRow]) -> Vec<Chart> {
     let order: Vec<&str> = threads.iter().map(|row| row.thread.as_str()).collect();
     let mut charts = Vec::new();
@@ -29,7 +29,7 @@ pub fn charts(set: &ResultSet, threads: &[ThreadRow]) -> Vec<Chart> {
             charts.extend(told.map(|(rate, chart)| if rate { chart } else { as_growth(chart) }));
         }
     }
-    // What stayed where it was stands in the tables.
+    // Figures that never changed are only in the tables.
     let moves = |series: &Series| {
         let mut values = series.y.iter().flatten();
         values.next().is_some_and(|first| values.any(|value| value != first))
@@ -62,7 +62,7 @@ fn chart(
                 true => with_median(&look, cells),
                 false => with_median_of_all(&look, cells),
             };
-            // Piling up repeats would say nothing: what is stacked is the medians.
+            // Repeats cannot be stacked on each other: only the medians are stacked.
             series.extend(lines.into_iter().filter(|s: &Series| !per_field || s.bold()));
         }
     }
@@ -111,7 +111,7 @@ fn as_growth(mut chart: Chart) -> Chart {
     chart
 }
 
-/// The next colour: series of one line share theirs.
+/// Returns the next colour: all series of one line share a colour.
 fn series_hue(series: &[Series]) -> usize {
     series.last().map_or(0, |s| s.hue + 1)
 }
@@ -120,7 +120,7 @@ pub(super) fn y_label(described: &Described) -> String {
     axis_label(described.unit, described.rate)
 }
 
-/// Returns what an axis says of values of this unit, or of how much they grow in a second.
+/// Returns the label of an axis for values of this unit, or for their growth per second.
 pub(super) fn axis_label(unit: Unit, rate: bool) -> String {
     if rate && unit == Unit::Ratio {
         return "Seconds per second".to_owned();
@@ -139,31 +139,31 @@ pub(super) fn axis_label(unit: Unit, rate: bool) -> String {
     if rate && !of_time.contains(&unit) { format!("{name} per second") } else { name.to_owned() }
 }
 
-/// Every field that a source of a variant ever had.
+/// Returns every field that a source of a variant ever had.
 fn fields(set: &ResultSet, variant: &str, source: &str) -> BTreeSet<String> {
     let cells = set.cells_of(variant);
     let names = cells.flat_map(|c| samples(c, source).flat_map(|s| s.fields.keys().cloned()));
     names.collect()
 }
 
-/// The kinds of layers that this result has.
+/// Returns the kinds of layers in this result.
 fn used(set: &ResultSet) -> impl Iterator<Item = &'static Kind> {
     let stacks = set.manifest.plan.variants.iter().flat_map(|variant| &variant.stack);
     let used: BTreeSet<String> = stacks.map(|layer| layer.layer.clone()).collect();
     ::layers::kinds().iter().filter(move |kind| used.contains(kind.name))
 }
 
-/// Threads of the layers of this result that cannot be multiplied, their work first.
+/// Returns the threads of this result's layers of which there can be only one, each with its work first.
 pub fn single_threads(set: &ResultSet) -> Vec<String> {
     used(set).flat_map(|kind| kind.threads.single).map(|name| layers::thread(name)).collect()
 }
 
-/// Percent of one CPU below which there are more threads of a kind than it takes, and above which a kind wants one more.
+/// Returns the use of one CPU, percent, below which a kind has more threads than needed, and above which it needs one more.
 pub fn thread_marks(set: &ResultSet) -> Option<(f64, f64)> {
     used(set).find_map(|kind| kind.threads.marks)
 }
 
-/// The busiest thread of each kind: threads of a kind have its name and a number (`logQ0`, `logQ1`).
+/// Returns the busiest thread of each kind: threads of a kind have its name and a number (`logQ0`, `logQ1`).
 pub fn thread_kinds(threads: &[ThreadRow], variants: usize) -> Vec<ThreadKindRow> {
     let mut rows: Vec<ThreadKindRow> = Vec::new();
     for row in threads {
@@ -182,7 +182,7 @@ pub fn thread_kinds(threads: &[ThreadRow], variants: usize) -> Vec<ThreadKindRow
     rows
 }
 
-/// CPU of each thread of the layers over what was measured, busiest first.
+/// Returns the CPU use of each thread of the layers over the measured stages, busiest first.
 pub fn threads(set: &ResultSet) -> Vec<ThreadRow> {
     let variants = &set.manifest.plan.variants;
     let mut rows: Vec<ThreadRow> = Vec::new();
@@ -209,7 +209,7 @@ pub fn threads(set: &ResultSet) -> Vec<ThreadRow> {
     rows
 }
 
-/// Probes that have a field per thread.
+/// Returns the probes that have a field per thread.
 fn thread_probes(kind: &Kind) -> impl Iterator<Item = &'static str> {
     kind.charts.iter().flat_map(|c| c.series).filter(|s| s.field == "*").map(|s| s.probe)
 }

@@ -12,10 +12,10 @@ use super::{Axis, Chart, Part, Scale, Series, Shape};
 
 const CPU: &str = "machine.cpu";
 const DISKSTATS: &str = "machine.diskstats";
-/// Columns of the processors' time that are work.
+/// The kinds of CPU time that count as work.
 const BUSY: [&str; 6] = ["user_s", "nice_s", "system_s", "irq_s", "softirq_s", "steal_s"];
 
-/// Charts of processors and devices, as far as there are samples.
+/// Returns charts of processors and devices, as far as there are samples.
 pub fn charts(set: &ResultSet) -> Vec<Chart> {
     let mut charts = vec![processors(set)];
     for index in 0..set.manifest.plan.variants.len() {
@@ -37,7 +37,7 @@ fn processors(set: &ResultSet) -> Chart {
         id: "cpu".to_owned(),
         title: "CPU of the whole machine".to_owned(),
         part: Part::Machine,
-        reading: "All that any processor worked, the load and the layers together; 100 % is one processor. At the number of processors \
+        reading: "The work of all processors, for the load and the layers together; 100 % is one processor. At the number of processors \
                   times 100 % the machine itself is the limit."
             .to_owned(),
         shape: Shape::Lines,
@@ -48,7 +48,7 @@ fn processors(set: &ResultSet) -> Chart {
     }
 }
 
-/// Percent of one processor that all together worked.
+/// Returns the busy time of all processors together, percent of one processor.
 fn busy(cell: &CellData) -> Line {
     let mut parts = BUSY.iter().map(|field| line(cell, CPU, field, true));
     let mut sum = parts.next().unwrap_or_default();
@@ -118,7 +118,7 @@ fn alike(one: &[Line], other: &[Line]) -> bool {
     one.len() == other.len() && apart <= SAME * all
 }
 
-/// Names of the devices that a variant's samples tell of.
+/// Returns the names of the devices in a variant's samples.
 fn devices(set: &ResultSet, variant: &str) -> BTreeSet<String> {
     let rows = set.cells_of(variant).flat_map(|cell| samples(cell, DISKSTATS));
     let fields = rows.flat_map(|row| row.fields.keys());

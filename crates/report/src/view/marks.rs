@@ -1,12 +1,12 @@
-//! Marks in charts: changes of throughput, what caches become, starts of stages, and disturbed cells.
+//! Marks in charts: changes of throughput, changes of caches' conditions, starts of stages, and disturbed cells.
 
 use super::clock::{StageStart, of_several};
 use super::{Chart, CourseRow, Mark, View, strips};
 
-/// More marks than these would hide what they mark.
+/// The most marks: more would hide the chart.
 const MOST: usize = 8;
 
-/// The marks of a chart.
+/// Returns the marks of a chart.
 pub fn marks(view: &View, chart: &Chart) -> Vec<Mark> {
     let changes = view.courses.iter().filter(|course| course.is_in(&chart.id));
     let changes = changes.filter_map(CourseRow::mark);
@@ -20,7 +20,7 @@ pub fn marks(view: &View, chart: &Chart) -> Vec<Mark> {
     all.map(|mark| if of_several(&chart.x) { view.idle.put(mark) } else { mark }).collect()
 }
 
-/// Returns where the stages begin, in a chart over several: of all variants whose lines it has, as long as they are few.
+/// Returns marks of the starts of stages, for a chart over several stages: of all variants whose lines it has, if that is not too many.
 fn starts(view: &View, chart: &Chart) -> Vec<Mark> {
     if !of_several(&chart.x) {
         return Vec::new();

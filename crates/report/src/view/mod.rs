@@ -83,7 +83,7 @@ pub struct View {
     pub going_on: Option<String>,
     /// Tells whether every cell of the plan ended and no row was lost.
     pub complete: bool,
-    /// Tells whether its files are as the run left them: `whole`, `broken`, or `none` when nobody can tell.
+    /// The state of its files: `whole` (as the run left them), `broken`, or `none` when that is not known.
     pub seal: &'static str,
     /// Caveats that come before any figure, then the result and how sure it is, in sentences.
     pub summary: String,
@@ -149,13 +149,13 @@ pub struct View {
     pub threads: Vec<ThreadRow>,
     /// CPU of layers' threads by kind of thread.
     pub thread_kinds: Vec<ThreadKindRow>,
-    /// Threads of which a layer has exactly one, each with its work before its name.
+    /// Threads that a layer has only once, each with its work before its name.
     pub single_threads: Vec<String>,
     /// CPU use of a thread, percent of one CPU, below which its kind has more threads than needed, and above which it needs one more.
     pub thread_marks: Option<(f64, f64)>,
     /// The cost of the samplers.
     pub samplers: Vec<SamplerRow>,
-    /// The lab's time line: steps, each with the seconds since the command.
+    /// The lab's time line: moments, each with the seconds since the command.
     pub lab_times: Vec<(String, f64)>,
     /// The states that layers were brought to.
     pub states: Vec<StateRow>,
@@ -263,7 +263,7 @@ pub struct Variant {
     pub targets: BTreeMap<String, Vec<TargetFacts>>,
     /// The points of its sweeps, each with the name of the stage that measured it.
     pub points: Vec<(String, SweepFacts)>,
-    /// Content that its measured stages wrote; if there is one stage only, it may have no name.
+    /// Content that its measured stages wrote; the name of the stage may be missing where there is only one.
     pub content: Vec<Content>,
     /// The findings of verification in all its cells, failed ones included; `None` when no cell was verified.
     pub verified: Option<VerifyFigures>,
@@ -289,7 +289,7 @@ pub struct Figure {
     pub low: Option<f64>,
     /// Upper end of its interval; `None` with too few repeats.
     pub high: Option<f64>,
-    /// Repeats behind it.
+    /// Number of repeats behind it.
     pub n: usize,
 }
 
@@ -312,7 +312,7 @@ pub struct FigureRow {
     pub label: String,
     /// Unit of the stored numbers.
     pub unit: Unit,
-    /// Which direction is good.
+    /// The direction that is good.
     pub better: Better,
     /// Tells whether the experiment asks about it, so that it gets a verdict.
     pub asked: bool,

@@ -1,4 +1,4 @@
-//! From each repeat's own line to the line of their median.
+//! The lines of single repeats, and the line of their median.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::Series;
 pub struct Line {
     /// The repeat.
     pub repeat: u32,
-    /// Seconds since the start of what was measured, rising.
+    /// Seconds since the start of the measured part, rising.
     pub x: Vec<f64>,
     /// Values; `None` where nothing was measured.
     pub y: Vec<Option<f64>>,
@@ -30,17 +30,17 @@ pub struct Look {
     pub name: String,
     /// Variant whose colour it has.
     pub variant: Option<usize>,
-    /// Colour, or for a variant's colour the dash, among its like.
+    /// Number of its colour; in a variant's colour, the number of its dash.
     pub hue: usize,
 }
 
-/// Each repeat as a thin series and, last, their median as a bold one. A single repeat is bold itself.
+/// Returns each repeat as a thin series and, last, their median as a bold one. A single repeat is bold itself.
 pub fn with_median(look: &Look, lines: Vec<Line>) -> Vec<Series> {
     drawn(look, lines, false)
 }
 
-/// As [`with_median`], of what grows or stands: the bold line ends with the first repeat that ends. A median of the others would fall there, as no
-/// counter does.
+/// Does the same as [`with_median`] for values that never fall: the bold line ends where the first repeat ends, because the median of the remaining
+/// ones could fall there, which no counter does.
 pub fn with_median_of_all(look: &Look, lines: Vec<Line>) -> Vec<Series> {
     drawn(look, lines, true)
 }
@@ -105,13 +105,13 @@ fn median_line(lines: &[Line], of_all: bool) -> (Vec<f64>, Vec<Option<f64>>) {
     (x, y)
 }
 
-/// The usual distance between points, seconds.
+/// Returns the usual distance between points, seconds.
 fn step(lines: &[Line]) -> f64 {
     let gaps = lines.iter().flat_map(|l| l.x.windows(2).map(|w| w[1] - w[0]));
     median(gaps.filter(|gap| *gap > 0.0).collect()).unwrap_or(1.0)
 }
 
-/// The median; `None` of nothing.
+/// Returns the median; `None` if there are no values.
 pub fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;

@@ -7,8 +7,8 @@ use results::read::CellData;
 use super::clock::{measured_span, seconds, windows};
 use super::repeats::{Line, median};
 
-/// The samples of one source of a cell, in order of time, while it measured. What was read just before and
-/// just after belongs to it: marks are taken there.
+/// Returns the samples of one source of a cell, in order of time, from the start of its first measured stage to
+/// the end of its last one.
 pub fn samples<'a>(cell: &'a CellData, source: &'a str) -> impl Iterator<Item = &'a SampleRow> {
     samples_within(cell, measured_span(cell), source)
 }
@@ -26,16 +26,16 @@ fn samples_within<'a>(
     })
 }
 
-/// The line of one field of a cell. A sample that failed, or has no such figure, is a gap. As a rate, each
-/// point is the growth since the sample before, per second, at its own time; a counter that fell started
-/// anew and gives a gap. Marks fall close to ticks: what grew in less than half of the usual time between samples
-/// or than [`SHORTEST_S`] is counted with the next, since a counter that moves by clock ticks tells no rate over a millisecond.
+/// Returns the line of one field of a cell. A sample that failed, or lacks the field, gives a gap. As a rate, each
+/// point is the growth per second since the sample before; a counter that fell was reset, and gives a gap. Samples with
+/// marks may follow regular ones closely: growth in less than half of the usual time between samples, or in less than
+/// [`SHORTEST_S`], is added to the next, since a counter that counts clock ticks has no meaningful rate over a millisecond.
 pub fn line(cell: &CellData, source: &str, field: &str, rate: bool) -> Line {
     let nothing = || Line { repeat: cell.entry.repeat, ..Line::default() };
     measured_span(cell).map_or_else(nothing, |span| line_within(cell, span, source, field, rate))
 }
 
-/// The line of one field between two moments, nanoseconds since the run's epoch.
+/// Returns the line of one field between two moments, nanoseconds since the run's epoch.
 pub fn line_within(
     cell: &CellData,
     (start, end): (u64, u64),
@@ -73,14 +73,14 @@ pub fn line_within(
     line
 }
 
-/// The usual time between moments, seconds; 0 of fewer than two.
+/// Returns the usual time between moments, seconds; 0 for fewer than two.
 fn usual_gap(at_ns: impl Iterator<Item = u64>) -> f64 {
     let at: Vec<u64> = at_ns.collect();
     let gaps = at.windows(2).map(|two| seconds(two[0], two[1])).filter(|gap| *gap > 0.0);
     median(gaps.collect()).unwrap_or(0.0)
 }
 
-/// The span of a stage in which its load ran, as far as a source was read where it began and ended, and over [`SHORTEST_S`] or longer; else all of it.
+/// Returns the part of a stage in which its load ran, if the source was read at both its ends and it lasted at least [`SHORTEST_S`]; else all of it.
 fn load_within(cell: &CellData, stage: (u64, u64), source: &str) -> (u64, u64) {
     let marked = |mark| {
         samples_within(cell, Some(stage), source)
@@ -91,8 +91,9 @@ fn load_within(cell: &CellData, stage: (u64, u64), source: &str) -> (u64, u64) {
     load.filter(|(begin, end)| seconds(*begin, *end) >= SHORTEST_S).unwrap_or(stage)
 }
 
-/// Returns how much a counter grew per second while the loads of the measured stages ran, what ran between them left out; `None` where no stage has two samples.
-/// A counter that fell started anew: the time in which it did is left out.
+/// Returns the growth of a counter per second over the loads of the measured stages, without what ran between them; `None` where samples cover less
+/// than [`SHORTEST_S`]. A counter that fell was reset: the time between these two samples is left out.
+
 pub fn mean_rate(cell: &CellData, source: &str, field: &str) -> Option<f64> {
     let (mut grown, mut lasted) = (0.0, 0.0);
     for window in windows(cell) {

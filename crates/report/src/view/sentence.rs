@@ -1,5 +1,5 @@
-//! The result in sentences, built from the figures that the experiment asks about. The page tells the differences and their size;
-//! the terminal tells also how sure they are.
+//! The result in sentences, built from the figures that the experiment asks about. The page states the differences and their size;
+//! the terminal also states how sure they are.
 
 use analysis::{Analysis, MetricComparison};
 use results::model::{Accelerator, SweepFacts};
@@ -13,10 +13,10 @@ mod words;
 
 use words::{after, amount, certainty, interval, link, list, quoted, rough, times, verb};
 
-/// Clauses of a headline.
+/// The most clauses of the first sentence about a variant.
 const HEADLINE: usize = 3;
 
-/// Share by which a figure that nobody asked about must differ to be told.
+/// Relative difference from which a figure that is not asked about is mentioned.
 const UNTOLD: f64 = 0.03;
 
 /// The detail of a sentence.
@@ -24,12 +24,12 @@ const UNTOLD: f64 = 0.03;
 pub enum Detail {
     /// The differences and their size.
     Short,
-    /// Also how surely: interval, verdict, p and runs.
+    /// Also how sure they are: interval, verdict, p and runs.
     Sure,
 }
 
-/// Returns what was found and how surely, after what must be known before: that the result is changed, incomplete, simulated or from an
-/// emulated CPU.
+/// Describes what was found and how sure it is, after the caveats: that the result is changed, incomplete, simulated or from an emulated
+/// CPU.
 pub fn summary(
     analysis: &Analysis,
     variants: &[Variant],
@@ -37,12 +37,12 @@ pub fn summary(
     headline: Option<&str>,
 ) -> String {
     let mut texts = caveats(analysis);
-    // Of many points or variants the sentences below are long: first what they come to.
+    // With many points or variants the sentences below are long, so the headline comes first.
     let many = variants.len() > CROWD || variants.iter().any(|variant| !variant.points.is_empty());
     texts.extend(headline.filter(|_| many).map(str::to_owned));
     let told = verdicts(variants, figures, Detail::Sure).into_iter().map(|said| said.text);
     if variants.len() > CROWD {
-        // One by one they would fill the terminal: counted here, each stands in the table.
+        // One sentence per variant would fill the terminal: here they are counted, and the table lists each.
         texts.extend(told.take(1));
         let leading = leading(figures.iter());
         let others = figures
@@ -77,7 +77,7 @@ fn caveats(analysis: &Analysis) -> Vec<String> {
     caveats
 }
 
-/// A sentence on each variant against the base; on the only variant's own figures when there is one.
+/// Returns a sentence on each variant compared with the base, or on the figures of the only variant.
 pub fn verdicts(variants: &[Variant], figures: &[FigureRow], detail: Detail) -> Vec<Sentence> {
     let asked: Vec<_> = figures.iter().filter(|row| row.headline()).collect();
     if variants.iter().all(|v| v.repeats == 0) {
@@ -97,12 +97,12 @@ pub fn verdicts(variants: &[Variant], figures: &[FigureRow], detail: Detail) -> 
         sentences.extend(over_stages(figures));
     }
     if sentences.is_empty() && !figures.iter().any(|row| row.asked) {
-        // Where nothing is asked the first figure of a load stands for it.
+        // If nothing is asked, the first figure of a load is described.
         let first = figures.iter().find(|row| row.known() && row.scope.as_operation().is_some());
         sentences = own_figures(variants, &Vec::from_iter(first), detail);
     }
     if sentences.is_empty() {
-        let text = "Nothing can be told of what was asked: no run has a figure of it.";
+        let text = "The questions have no answer: no run has a figure that is asked about.";
         sentences.push(Sentence { text: text.to_owned(), verdict: None });
     }
     sentences
@@ -132,12 +132,12 @@ fn across(variants: &[Variant], asked: &[&FigureRow]) -> Option<Sentence> {
     Some(Sentence { text, verdict: None })
 }
 
-/// The first of what is asked of which one side is better.
+/// Returns the first figure asked about for which one direction is better.
 fn leading<'a>(mut rows: impl Iterator<Item = &'a FigureRow>) -> Option<&'a FigureRow> {
     rows.find(|row| row.asked && row.better != Better::Neither)
 }
 
-/// Medians by variant, the least first.
+/// Returns the medians by variant, the smallest first.
 fn medians<'a>(variants: &'a [Variant], row: &FigureRow) -> Vec<(&'a str, f64)> {
     let values = variants.iter().zip(&row.values);
     let known = values.filter_map(|(v, figure)| Some((v.name.as_str(), (*figure)?.median)));
@@ -146,7 +146,7 @@ fn medians<'a>(variants: &'a [Variant], row: &FigureRow) -> Vec<(&'a str, f64)> 
     known
 }
 
-/// Returns how many variants are surely better or worse than the base, with the one that is most so.
+/// Counts the variants that are surely better or worse than the base, and names the most extreme ones.
 fn verdicts_across(variants: &[Variant], row: &FigureRow) -> Option<String> {
     let compared = || {
         let each = variants.iter().zip(&row.comparisons);
@@ -181,7 +181,7 @@ fn verdicts_across(variants: &[Variant], row: &FigureRow) -> Option<String> {
     list(&Verdict::ALL.into_iter().filter_map(of).collect::<Vec<_>>())
 }
 
-/// The best and the worst median, where so few repeats give no verdict.
+/// Returns the best and the worst median, for results with too few repeats for a verdict.
 fn ends_across(variants: &[Variant], row: &FigureRow) -> Option<String> {
     let mut of = medians(variants, row);
     if row.better == Better::Lower {
@@ -203,7 +203,7 @@ fn ends_across(variants: &[Variant], row: &FigureRow) -> Option<String> {
     Some(format!("{ends}; {few}"))
 }
 
-/// `IOPS of randwrite: 3 better than the base, 9 worse, 5 unclear.`
+/// Counts the verdicts: `IOPS of randwrite against the base: 3 better, 9 worse and 5 unclear.`
 fn counted(row: &FigureRow) -> Option<String> {
     let of = |verdict: Verdict| {
         let compared = row.comparisons.iter().flatten();
@@ -215,8 +215,8 @@ fn counted(row: &FigureRow) -> Option<String> {
     Some(format!("{} of {} against the base: {}.", row.label, row.scope.name(), list(&counts)?))
 }
 
-/// `IOPS of randread: most in random-read depth=32 (1,742/s), least in random-read depth=1 (79/s).`: where nothing is asked and one
-/// variant has several measured stages, as in a sweep.
+/// Returns the extremes over stages, where nothing is asked and one variant has several measured stages, as in a sweep: `IOPS of randread: most in
+/// random-read depth=32 (1,742/s), least in random-read depth=1 (79/s).`
 fn over_stages(figures: &[FigureRow]) -> Option<Sentence> {
     let of = |row: &&FigureRow| row.metric == "iops" && matches!(row.scope.of, Of::Operation(_));
     let first = figures.iter().find(of)?;
@@ -255,19 +255,19 @@ fn against_base(
         .iter()
         .filter_map(|row| Some((*row, row.comparisons.get(index)?.as_ref()?)))
         .filter(|(_, comparison)| comparison.ratio.is_some() || comparison.difference.is_some())
-        // Nothing of it in either is nothing to tell.
+        // A figure that is zero on both sides is not worth mentioning.
         .filter(|(row, _)| !row.is_zero(0) || !row.is_zero(index))
         .filter(|(row, c)| row.asked || c.ratio.is_none_or(|ratio| (ratio - 1.0).abs() > UNTOLD))
         .collect();
     let unclear = |c: &&MetricComparison| c.verdict == Some(Verdict::Unclear);
-    // Said once at the end, not after every figure; where all is said of a figure, after that.
+    // In short sentences `unclear` is said once at the end if it holds for all; in detailed ones after each figure.
     let all_unclear =
         detail == Detail::Short && !compared.is_empty() && compared.iter().all(|(_, c)| unclear(c));
     let sweep = |row: &FigureRow| {
         let stage = row.scope.stage.as_ref()?;
         Some(&new_points.iter().find(|(name, _)| name == stage)?.1.stage)
     };
-    // A point that is asked about alone is told as any other stage.
+    // A single point that is asked about is described like any other stage.
     let alike = |row: &FigureRow, other: &FigureRow| {
         row.metric == other.metric && row.scope.of == other.scope.of && sweep(row) == sweep(other)
     };
@@ -290,7 +290,7 @@ fn against_base(
             Detail::Sure => surely_on_scope(scope, base, &own, runs),
         });
     }
-    // Points of a sweep that the base lacks stand in its table.
+    // Points of a sweep that the base lacks are only in the sweep's table.
     let lone = |row: &&&FigureRow| {
         row.comparisons.get(index).is_none_or(Option::is_none) && sweep(row).is_none()
     };
@@ -306,7 +306,7 @@ fn against_base(
         points.iter().chain(&compared).next().and_then(|(_, comparison)| comparison.verdict);
     let verdict = verdict.map(|verdict| verdict.word().to_owned());
     let end = if all_unclear { " Verdict: unclear." } else { "" };
-    // A headline holds so much; the rest follows it.
+    // The first sentence has only so many clauses; the rest follows in another.
     let rest = if parts.len() > HEADLINE { parts.split_off(HEADLINE) } else { Vec::new() };
     let sentence = |with: &str, parts: &[String], end: &str, verdict| {
         let text = format!("{with} {new}, {}.{end}", parts.join("; "));
@@ -362,7 +362,7 @@ fn over_points(
     clauses.into_iter().map(|(_, clause)| clause).collect()
 }
 
-/// All that is asked about one operation or layer.
+/// Describes all figures asked about of one operation or layer.
 fn on_scope(
     scope: &Scope,
     base: &str,
@@ -378,7 +378,7 @@ fn on_scope(
     Some(format!("{} {verb} {} {link} {base}{with}", scope.name(), times(row, first, all_unclear)))
 }
 
-/// All that is asked about one operation or layer, with intervals and p-values; with the number of repeats if `runs`.
+/// Describes all figures asked about of one operation or layer, with intervals and p-values; with the number of repeats if `runs`.
 fn surely_on_scope(
     scope: &Scope,
     base: &str,

@@ -1,4 +1,4 @@
-//! One large I/O or as many bytes as many small ones: the answers of a sweep by outstanding bytes, in sentences.
+//! One large I/O, or the same bytes as many small ones: the answers of a sweep by outstanding bytes, in sentences.
 
 use analysis::{Split, SplitAnswer};
 use stats::LEAST_REPEATS;
@@ -9,7 +9,7 @@ use crate::wording::{split_parts, split_whole};
 /// The answers of one stage and operation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SplitRow {
-    /// The place they are of: `randread in read`.
+    /// The operation and stage: `randread in read`.
     pub label: String,
     /// A sentence on each variant.
     pub answers: Vec<String>,
@@ -17,7 +17,7 @@ pub struct SplitRow {
     pub found: Vec<Split>,
 }
 
-/// All answers, by stage and operation.
+/// Returns all answers, by stage and operation.
 pub fn splits(found: &[Split]) -> Vec<SplitRow> {
     let same = |a: &Split, b: &Split| (&a.stage, &a.operation) == (&b.stage, &b.operation);
     let of = |own: &[Split]| SplitRow {
@@ -28,7 +28,7 @@ pub fn splits(found: &[Split]) -> Vec<SplitRow> {
     found.chunk_by(same).map(of).collect()
 }
 
-/// `hard disk: one large I/O at 32 KiB and 512 KiB; split into 8, 512 KiB come at 0.07 times its speed.`
+/// Describes the answers for one variant: `hard disk: do not split 32 KiB and 512 KiB: 512 KiB as 8 of 64 KiB come at 0.07 times the speed of one.`
 fn answer(own: &[Split]) -> String {
     let of = |answer: SplitAnswer| -> Vec<&Split> {
         own.iter().filter(|split| split.answer == answer).collect()
@@ -42,7 +42,7 @@ fn answer(own: &[Split]) -> String {
     format!("{}: {}.", own[0].variant, clauses.join("; "))
 }
 
-/// One answer and the amounts that have it.
+/// Describes one answer and the amounts that have it.
 fn told(answer: SplitAnswer, those: &[&Split]) -> String {
     let amounts: Vec<String> =
         those.iter().map(|split| show::bytes(split.outstanding as f64)).collect();
@@ -74,7 +74,7 @@ fn told(answer: SplitAnswer, those: &[&Split]) -> String {
         SplitAnswer::Whole => format!("do not split {amounts}{most}"),
         SplitAnswer::Either => format!("it does not matter at {amounts}"),
         SplitAnswer::Open if those.iter().any(|split| split.whole.median.is_none()) => {
-            format!("not decided at {amounts}, since nothing was measured there of the whole{most}")
+            format!("not decided at {amounts}, since the unsplit I/O was not measured there{most}")
         }
         SplitAnswer::Open
             if let Some(ios) = those.iter().filter_map(|split| split.few_ios).min() =>

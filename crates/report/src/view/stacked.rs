@@ -1,14 +1,14 @@
-//! Series to be drawn on top of each other: at common moments, and as many as colours can tell apart.
+//! Prepares series for stacked areas: at common moments, and no more than can be told apart by colour.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Series;
 
-/// Most areas that colours can tell apart.
+/// Most areas that can be told apart by colour.
 const AREAS: usize = 9;
 
-/// The series at common moments: those whose names are the first [`AREAS`] in `order`, which each have a colour of their own in every
-/// chart of the same order, and the sum of all others as one more.
+/// Returns the series at common moments: those whose names are the first [`AREAS`] in `order`, each with a colour that is the same in all charts
+/// with this order, and the sum of all others as one more series.
 pub fn stacked(series: Vec<Series>, order: &[&str]) -> Vec<Series> {
     let place = |name: &str| order.iter().position(|known| *known == name).unwrap_or(usize::MAX);
     let mut series = aligned(series);
@@ -26,17 +26,17 @@ pub fn stacked(series: Vec<Series>, order: &[&str]) -> Vec<Series> {
     series
 }
 
-/// The series at all moments that any of them has. An area falls to zero where its series has no value, so one that was measured before and
-/// after is taken to lie on the line between; one that had not begun or was over has no value.
+/// Returns the series at all moments that any of them has. An area would fall to zero where its series has no value, so values between two measured
+/// ones are interpolated; before its first and after its last value a series has none.
 fn aligned(series: Vec<Series>) -> Vec<Series> {
-    // Thousandths of a second tell moments apart.
+    // Moments in the same millisecond count as one.
     let moment = |x: f64| (x * 1000.0).round() as i64;
     let known: Vec<BTreeMap<i64, f64>> = series
         .iter()
         .map(|s| s.x.iter().zip(&s.y).filter_map(|(x, y)| Some((moment(*x), (*y)?))).collect())
         .collect();
     let moments: BTreeSet<i64> = known.iter().flat_map(BTreeMap::keys).copied().collect();
-    // The exact place of each moment, as the first series that has it says.
+    // The exact place of each moment, taken from the first series that has it.
     let mut places: BTreeMap<i64, f64> = BTreeMap::new();
     for x in series.iter().flat_map(|s| &s.x) {
         places.entry(moment(*x)).or_insert(*x);
@@ -50,7 +50,7 @@ fn aligned(series: Vec<Series>) -> Vec<Series> {
     series.into_iter().zip(known).map(with).collect()
 }
 
-/// The value at a moment, on the straight line between its neighbours.
+/// Returns the value at a moment, interpolated linearly between its neighbours.
 fn between(known: &BTreeMap<i64, f64>, at: i64) -> Option<f64> {
     let (before, low) = known.range(..=at).next_back()?;
     let (after, high) = known.range(at..).next()?;

@@ -1,4 +1,4 @@
-//! The states that layers were brought to before they were measured, with what proves them.
+//! The states that layers were brought to before they were measured, with the proof.
 
 use layers::criterion;
 use results::read::ResultSet;
@@ -20,7 +20,7 @@ pub struct StateRow {
     pub met: bool,
 }
 
-/// Every criterion of every state, in the order of running.
+/// Returns every criterion of every state, in the order of running.
 pub fn states(set: &ResultSet) -> Vec<StateRow> {
     let mut rows = Vec::new();
     for record in set.cells.iter().filter_map(|cell| cell.record.as_ref()) {

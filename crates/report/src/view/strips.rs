@@ -1,4 +1,4 @@
-//! Every repeat of what is asked, in the order in which the cells ran: drift, outliers and groups can be seen in it.
+//! Strips: the figures asked about in every cell, in the order in which the cells ran, which shows drift, outliers and groups.
 
 use analysis::Analysis;
 use results::model::CellState;
@@ -7,17 +7,17 @@ use units::Unit;
 
 use super::{Axis, Cell, Chart, FigureRow, Mark, Part, Scale, Series, Shape};
 
-/// More strips say little more.
+/// The most strips: more would say little more.
 const MOST: usize = 3;
-/// Fewer repeats are in the tables.
+/// Fewest repeats for a strip: with fewer the tables suffice.
 const REPEATS: usize = 3;
-/// The beginning of their ids.
+/// The beginning of the ids of strips.
 const ID: &str = "strip-";
-/// Text that tells how to read a strip.
-const READING: &str = "Each point is one cell, in the order in which they ran. A trend is drift, two levels are a machine with two moods, one point \
-                       far out is a run that met something.";
+/// Text that explains how to read a strip.
+const READING: &str = "Each point is one cell, in the order in which they ran. A trend means drift, two levels mean that the machine was in two \
+                       different conditions, and a single far point is a run that something disturbed.";
 
-/// A strip for each of the first figures that are asked.
+/// Returns a strip for each of the first figures asked about.
 pub fn charts(set: &ResultSet, analysis: &Analysis, rows: &[FigureRow]) -> Vec<Chart> {
     if analysis.variants.iter().all(|variant| variant.repeats < REPEATS) {
         return Vec::new();
@@ -37,7 +37,7 @@ fn chart(set: &ResultSet, analysis: &Analysis, row: &FigureRow) -> Chart {
         let (mut x, mut y) = (Vec::new(), Vec::new());
         for (place, cell) in begun(set).enumerate() {
             if cell.entry.variant == variant.name && cell.done() {
-                // A gap after each: they are points, and no line joins them.
+                // A gap after each point, so that no line joins them.
                 x.extend([place as f64 + 1.0, place as f64 + 1.5]);
                 y.extend([value(cell), None]);
             }
@@ -61,7 +61,7 @@ fn chart(set: &ResultSet, analysis: &Analysis, row: &FigureRow) -> Chart {
     }
 }
 
-/// Returns what is said of the cells that were disturbed, as [`marks`] shows them.
+/// Returns the sentence about disturbed cells that explains the [`marks`].
 fn of_disturbed(set: &ResultSet) -> &'static str {
     let disturbed = begun(set).filter(|cell| !results::disturbances(cell).is_empty()).count();
     match disturbed {
@@ -77,12 +77,12 @@ fn begun(set: &ResultSet) -> impl Iterator<Item = &CellData> {
     set.cells.iter().filter(|cell| cell.state() != CellState::Skipped)
 }
 
-/// Returns what is marked in a chart, where it is a strip: the cells that were disturbed.
+/// Returns the marks of a strip: the cells that were disturbed; none for other charts.
 pub fn marks(cells: &[Cell], chart: &str) -> Vec<Mark> {
     if !chart.starts_with(ID) {
         return Vec::new();
     }
-    // Where all are, a finding says so.
+    // If all cells were disturbed, a finding says so instead.
     if cells.iter().all(|cell| !cell.disturbed.is_empty()) {
         return Vec::new();
     }

@@ -11,7 +11,7 @@ use super::clock::{Window, seconds, stage_axis, windows};
 use super::repeats::{Line, Look, median, with_median};
 use super::{Axis, Chart, Part, Scale, Shape, boxes, jobs};
 
-/// The charts of every operation of every measured stage.
+/// Returns the charts of every operation of every measured stage.
 pub fn charts(set: &ResultSet) -> Vec<Chart> {
     let mut keys: Vec<Key> = keys(set).into_iter().collect();
     let order = set.manifest.plan.measured_stages();
@@ -20,7 +20,7 @@ pub fn charts(set: &ResultSet) -> Vec<Chart> {
     let mut charts = Vec::new();
     for key in &keys {
         let of = named(key, stages.len() > 1);
-        // What moves nothing, a flush, has no throughput; operations on a tree are counted.
+        // Operations that move no bytes, such as flushes, and operations on a tree have no chart of throughput.
         let moved = throughput(set, key, &of);
         let moves = !key.on_tree && moved.y_range().is_none_or(|(_, most)| most > 0.0);
         let over_time = if moves { moved } else { iops(set, key, &of) };
@@ -33,7 +33,7 @@ pub fn charts(set: &ResultSet) -> Vec<Chart> {
     charts
 }
 
-/// Returns what a picture wants to be seen over time, for each operation of each stage that it names.
+/// Returns the charts over time that a picture asks for, for each operation of each stage that it names.
 pub fn of_picture(set: &ResultSet, picture: &PictureFacts) -> Vec<Chart> {
     let stages: BTreeSet<_> = keys(set).into_iter().map(|key| key.stage).collect();
     let same = |wanted: &Option<String>, own: &str| wanted.as_ref().is_none_or(|name| name == own);
@@ -61,7 +61,7 @@ pub fn of_picture(set: &ResultSet, picture: &PictureFacts) -> Vec<Chart> {
         .collect()
 }
 
-/// Returns an operation, with its stage where there are several.
+/// Returns the name of an operation, with its stage where there are several.
 pub(super) fn named(key: &Key, several: bool) -> String {
     if several {
         format!("{} in stage {}", key.operation, key.stage)
@@ -90,7 +90,7 @@ pub(super) fn keys(set: &ResultSet) -> BTreeSet<Key> {
     keys
 }
 
-/// The interval rows of measured stages, each with its stage.
+/// Returns the interval rows of measured stages, each with its stage.
 pub(super) fn intervals(cell: &CellData) -> impl Iterator<Item = (Window, &IntervalRow)> {
     let windows = windows(cell);
     cell.rows.iter().filter_map(move |row| match row {
@@ -139,7 +139,7 @@ fn iops(set: &ResultSet, key: &Key, of: &str) -> Chart {
     }
 }
 
-/// A percentile of the latency of each interval.
+/// Returns the chart of a percentile of the latency of each interval.
 fn latency_at(set: &ResultSet, key: &Key, of: &str, percent: f64) -> Chart {
     let usual = latency(set, key, of);
     if (percent - 99.0).abs() < f64::EPSILON {
@@ -205,7 +205,7 @@ fn line(cell: &CellData, key: &Key, value: &impl Fn(&IntervalRow) -> Option<f64>
     let lengths = own.iter().map(|(_, row)| seconds(row.start_ns, row.end_ns)).collect();
     let usual = median(lengths).unwrap_or(0.0);
     for (window, row) in own {
-        // What is left of a run after its last whole interval is no point like the others.
+        // A short last interval of a run is not comparable with the others.
         if seconds(row.start_ns, row.end_ns) < usual / 2.0 {
             continue;
         }

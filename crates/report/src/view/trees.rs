@@ -1,4 +1,4 @@
-//! Charts of loads of trees over time: operations of each kind, what became of them, files and bytes that are there.
+//! Charts of loads of trees over time: operations of each kind, their outcomes, and the number of files and bytes in the tree.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ use super::samples::line_within;
 use super::throughput::intervals;
 use super::{Axis, Chart, Part, Scale, Series, Shape};
 
-/// Of each measured load of a tree: its population and its bytes, one line for each variant, and for each variant the operations of each kind and
-/// their outcomes.
+/// Returns charts for each measured load of a tree: its files and its bytes, one line for each variant, and for each variant the operations of each
+/// kind and their outcomes.
 pub fn charts(set: &ResultSet) -> Vec<Chart> {
     let stages = set.manifest.plan.measured_stages();
     let loads: Vec<&str> = stages.iter().copied().filter(|stage| is_of_tree(set, stage)).collect();
@@ -65,8 +65,8 @@ fn population(set: &ResultSet, stage: &str, within: &str, course: &Course) -> Ch
     Chart {
         id: format!("tree-{}-{stage}", course.field),
         title: format!("{}{within}", course.title),
-        reading: "By the load's own books: names that have a file, links apart, and their sizes. Where the line lies level, as many files \
-                  come as go. What the file system takes for them stands in its own charts."
+        reading: "As counted by the load: names that have a file, not counting links, and their sizes. Where the line is level, as many \
+                  files are made as deleted. The space that the file system uses for them is shown in its own charts."
             .to_owned(),
         y: Axis { label: course.axis.to_owned(), scale: Scale::Linear, unit: course.unit },
         series: series.collect(),
@@ -74,7 +74,7 @@ fn population(set: &ResultSet, stage: &str, within: &str, course: &Course) -> Ch
     }
 }
 
-/// A chart over the time of a stage without anything in it.
+/// Returns an empty chart over the time of a stage.
 fn empty() -> Chart {
     Chart {
         id: String::new(),
@@ -94,8 +94,8 @@ fn kinds(set: &ResultSet, stage: &str, within: &str, variant: usize) -> Chart {
     Chart {
         id: format!("tree-kinds-{stage}-{variant}"),
         title: format!("Operations of each kind on {of}{within}"),
-        reading: "Operations that were done in each second. Their proportion is that of the weights less what missed: a read of a name without \
-                  a file is no read."
+        reading: "Operations done per second. Their proportions follow the weights, except for operations that missed: a read of a name \
+                  without a file does not count as a read."
             .to_owned(),
         y: Axis { label: "Operations per second".to_owned(), ..empty().y },
         series: lines(set, stage, of, |row| vec![(row.operation.clone(), row.ios)]),
@@ -103,7 +103,7 @@ fn kinds(set: &ResultSet, stage: &str, within: &str, variant: usize) -> Chart {
     }
 }
 
-/// The outcomes that are told apart, in the order of their colours.
+/// The outcomes that are distinguished, in the order of their colours.
 const OUTCOMES: [&str; 4] = ["done", "expected errors", "unexpected errors", "skipped"];
 
 fn outcomes(set: &ResultSet, stage: &str, within: &str, variant: usize) -> Chart {
@@ -114,13 +114,13 @@ fn outcomes(set: &ResultSet, stage: &str, within: &str, variant: usize) -> Chart
         OUTCOMES.into_iter().zip(counts).map(|(name, n)| (name.to_owned(), n)).collect()
     };
     let mut series = lines(set, stage, of, parts);
-    // What never came has no line.
+    // An outcome that never occurred has no line.
     series.retain(|one| one.y.iter().flatten().any(|y| *y > 0.0));
     Chart {
         id: format!("tree-outcomes-{stage}-{variant}"),
         title: format!("Outcomes of operations on {of}{within}"),
-        reading: "Expected errors had to come: no file of that name, one that is there already, no space. Unexpected ones should not have \
-                  come. Skipped operations were not tried. An outcome that never came has no line."
+        reading: "Expected errors follow from the state of the tree: no file of that name, a file that exists already, no space. Unexpected \
+                  errors should not occur. Skipped operations were not attempted. An outcome that never occurred has no line."
             .to_owned(),
         y: Axis { label: "Operations per second".to_owned(), ..empty().y },
         series,
@@ -128,7 +128,7 @@ fn outcomes(set: &ResultSet, stage: &str, within: &str, variant: usize) -> Chart
     }
 }
 
-/// A line for each name that the rows of a stage give numbers for, per second.
+/// Returns a line for each name that the rows of a stage give numbers for, per second.
 fn lines(
     set: &ResultSet,
     stage: &str,
@@ -155,7 +155,7 @@ fn lines(
 
 type Points = Vec<(f64, Option<f64>)>;
 
-/// The points of each name in one cell: numbers of all rows of an interval together, over its length.
+/// Returns the points of each name in one cell: the sum over all rows of an interval, divided by its length.
 fn points(
     cell: &CellData,
     stage: &str,
@@ -171,7 +171,7 @@ fn points(
     let longest = sums.keys().map(|(_, start, end)| end - start).max().unwrap_or_default();
     let mut points: BTreeMap<String, Points> = BTreeMap::new();
     for ((name, start_ns, end_ns), (window, n)) in sums {
-        // What is left of a run after its last whole interval is no point like the others.
+        // A short last interval of a run is not comparable with the others.
         if end_ns - start_ns >= longest / 2 && end_ns > start_ns {
             let rate = n as f64 / seconds(start_ns, end_ns);
             let own = points.entry(name).or_default();

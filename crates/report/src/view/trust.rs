@@ -1,4 +1,4 @@
-//! One line on how far the figures of a result may be trusted; the reasons stand in its findings.
+//! One line on how far the figures of a result may be trusted; the reasons are in its findings.
 
 use std::collections::BTreeSet;
 
@@ -6,15 +6,15 @@ use results::model::{Finding, Severity};
 
 use super::Variant;
 
-/// A rule and the few words for what its findings take from the figures.
+/// A rule, and a few words for the doubt that its findings cast on the figures.
 type Words = (&'static str, &'static str);
 
-/// The rules whose findings have a place of their own on top of a page.
+/// The rules whose findings have a box of their own on top of a page.
 const APART: [&str; 3] = ["changed_files", "simulated", "incomplete"];
 const FEW: &str = "too_few_repeats";
 const EMULATED: &str = "emulated_cpu";
 
-/// Words for all others that look at a whole result, those first that take most.
+/// The words for all other rules about a whole result, the most serious first.
 const WORDS: [Words; 34] = [
     ("wrong_blocks", "wrong data"),
     ("not_verified", "verification that checked nothing"),
@@ -52,13 +52,13 @@ const WORDS: [Words; 34] = [
     ("not_sealed", "no seal"),
 ];
 
-/// More are only counted.
+/// Most doubts that are named: more are only counted.
 const SHOWN: usize = 4;
 
-/// What stands on the line.
+/// The line, and whether it is good news.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trust {
-    /// Tells whether nothing takes from the figures.
+    /// Tells whether nothing casts doubt on the figures.
     pub sound: bool,
     /// The line.
     pub text: String,
@@ -69,7 +69,7 @@ pub fn apart(rule: &str) -> bool {
     APART.contains(&rule)
 }
 
-/// Says how far the figures may be trusted. `decided`: some verdict was given.
+/// Describes how far the figures may be trusted. `decided`: some verdict was given.
 pub fn trust(findings: &[Finding], variants: &[Variant], decided: bool) -> Trust {
     let grave = || findings.iter().filter(|one| one.severity >= Severity::Warning);
     let takes = |rule: &str| grave().any(|one| one.rule == rule);
@@ -78,7 +78,7 @@ pub fn trust(findings: &[Finding], variants: &[Variant], decided: bool) -> Trust
         _ => (*words).to_owned(),
     };
     let mut doubts: Vec<String> = WORDS.iter().filter(|(rule, _)| takes(rule)).map(words).collect();
-    // What limits a layer is no doubt; what a layer warns of is.
+    // A limit of a layer casts no doubt on the figures, but a warning about a layer does.
     let known = |rule: &str| apart(rule) || WORDS.iter().any(|(id, _)| *id == rule);
     let of_layers = grave().filter(|one| one.explains_percent.is_none() && !known(&one.rule));
     let of_layers: BTreeSet<&str> = of_layers.map(|one| one.rule.as_str()).collect();
@@ -91,7 +91,7 @@ pub fn trust(findings: &[Finding], variants: &[Variant], decided: bool) -> Trust
         return Trust { sound: false, text: String::new() };
     }
     if doubts.is_empty() {
-        let text = "Nothing was found that takes from these figures.".into();
+        let text = "Nothing was found that casts doubt on these figures.".into();
         return Trust { sound: true, text };
     }
     let more = doubts.len().saturating_sub(SHOWN);
@@ -101,7 +101,7 @@ pub fn trust(findings: &[Finding], variants: &[Variant], decided: bool) -> Trust
         true => "First look, no verdicts: ",
         false => "Read with care: ",
     };
-    // Of what is wrong nothing is to be trusted.
+    // If figures are wrong, no part of them is recommended as trustworthy.
     let wrong = grave().any(|one| one.severity == Severity::Error) || takes("guest_clock");
     let end = match (takes(FEW) && !decided, takes(EMULATED)) {
         _ if wrong => "",
@@ -113,7 +113,7 @@ pub fn trust(findings: &[Finding], variants: &[Variant], decided: bool) -> Trust
     Trust { sound: false, text: format!("{begin}{}.{end}", doubts.join(" · ")) }
 }
 
-/// The number of runs, where all variants have as many.
+/// Describes the number of runs; without the number if it differs between variants.
 fn few(variants: &[Variant]) -> String {
     let mut runs = variants.iter().map(|variant| variant.repeats);
     let first = runs.next().unwrap_or(0);

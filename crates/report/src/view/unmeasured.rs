@@ -1,4 +1,4 @@
-//! Figures that are asked about and that nobody measured, each with the reason.
+//! Figures that are asked about but were not measured, each with the reason.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use results::read::ResultSet;
 
 use super::{FigureRow, Of};
 
-/// A sentence for each figure that is asked about and that no run has.
+/// Returns a sentence for each figure that is asked about and that no run has.
 pub fn unmeasured(set: &ResultSet, rows: &[FigureRow]) -> Vec<String> {
     let modelled =
         |row: &&FigureRow| !set.manifest.simulated || analysis::is_simulated(&row.metric);
@@ -15,7 +15,7 @@ pub fn unmeasured(set: &ResultSet, rows: &[FigureRow]) -> Vec<String> {
     lacking.map(|row| format!("{} of {}: {}", row.label, row.scope.name(), why(set, row))).collect()
 }
 
-/// The reason why no run has a figure, as far as the runs say it.
+/// Returns the reason why no run has a figure, as far as the runs tell.
 fn why(set: &ResultSet, row: &FigureRow) -> String {
     let stage = row.scope.stage.as_deref();
     match row.scope.of {
@@ -33,7 +33,7 @@ fn why(set: &ResultSet, row: &FigureRow) -> String {
     }
 }
 
-/// The measured stages of that name in all runs that ended well, or all of them.
+/// Returns the measured stages in all runs that ended well: those of that name, if one is given.
 fn measured<'a>(
     set: &'a ResultSet,
     name: Option<&'a str>,
@@ -43,7 +43,7 @@ fn measured<'a>(
     stages.filter(move |stage| stage.measured && name.is_none_or(|name| stage.name == name))
 }
 
-/// The reason that a load gives for having measured nothing.
+/// Returns the reason that a load gives for having measured nothing.
 fn of_load(stage: &StageRecord) -> Option<&str> {
     let LoadSummary { notices, .. } = stage.load.as_ref()?;
     notices.iter().find_map(|notice| notice.strip_prefix(NOTHING_MEASURED))

@@ -1,5 +1,5 @@
-//! The reasons that a page can count: what else changed where what was asked did, and which part of it is a layer's own work. Every line has
-//! its counter; where nothing was counted there is none.
+//! Reasons for a change that counters show: what else changed together with a figure that is asked about, and which part of that is a layer's own
+//! work. Every reason has its counters; without counters there is none.
 
 use layers::{MACHINE_CPU_PER_IO, Share};
 use results::model::Finding;
@@ -13,31 +13,31 @@ use super::repeats::median;
 use super::{CROWD, FigureRow, Variant};
 use crate::wording;
 
-/// Lines that a reader takes in.
+/// The most reasons that are shown.
 const MOST: usize = 3;
-/// A change of what is asked that wants a reason: a tenth.
+/// Factor of change from which a figure asked about needs a reason.
 const CHANGED: f64 = 1.1;
-/// A change of a counter that may be one: half as much again.
+/// Factor of change from which a counter may be a reason.
 const MORE: f64 = 1.5;
-/// I/Os of a disk for each I/O of the load, or of a command in all, below which they count for nothing.
+/// The fewest disk I/Os that can be a reason: for each I/O of the load, and for a command in all.
 const FEW_EACH: f64 = 0.01;
 const FEW: f64 = 100.0;
-/// A part of a whole that is worth naming.
+/// The smallest part of a whole that is worth mentioning.
 const PART: f64 = 0.15;
-/// A part of an increase that makes it a layer's.
+/// The part of an increase from which the increase is attributed to a layer.
 const OWN: f64 = 0.5;
-/// A limit of the base that comes so near to the variant's is one of both.
+/// If the base comes this close to the variant's use of a limit (as a share), the limit belongs to both, and explains nothing.
 const ALIKE: f64 = 0.8;
-/// Percent of a limit from which on it is told as a reason.
+/// Used percentage of a limit from which the limit is given as a reason.
 const LIMIT: f64 = 50.0;
 
-/// Counters of a disk, each with its word in a sentence.
+/// Counters of a disk, each with the word for it in a sentence.
 const COUNTS: [(&str, &str); 3] =
     [("device_reads", "reads"), ("device_writes", "writes"), ("device_flushes", "flushes")];
-/// CPU of everything for an I/O; of a command what the kernel took.
+/// CPU of the whole machine per I/O; for a command, its CPU time in the kernel.
 const CPU: [&str; 2] = [MACHINE_CPU_PER_IO, "command_cpu_system_s"];
 
-/// The reasons of a change in what is asked.
+/// The reasons for a change of a figure that is asked about.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Why {
     /// The change: `Why vdo takes 4.7 times as long as plain in copy-2`.
@@ -55,13 +55,13 @@ pub struct Cause {
     pub counters: String,
 }
 
-/// The change that a reason is sought for: a figure of a variant.
+/// The change for which reasons are searched: a figure of a variant.
 struct Change<'a> {
     row: &'a FigureRow,
     variant: usize,
-    /// New over base.
+    /// The ratio of new to base.
     ratio: f64,
-    /// Tells whether it is for the worse.
+    /// Tells whether it is a change for the worse.
     worse: bool,
 }
 
@@ -70,11 +70,11 @@ struct Sides<'a> {
     rows: Vec<&'a FigureRow>,
     variants: &'a [Variant],
     change: &'a Change<'a>,
-    /// I/Os of the load of base and new; `None` of a command, which does the same work on each.
+    /// I/Os of the load of base and new; `None` for a command, which does the same work on both.
     ios: Option<(f64, f64)>,
 }
 
-/// The reasons; `None` where nothing changed, or nothing that was counted tells why.
+/// Returns the reasons; `None` where nothing changed, or where no counter explains it.
 pub fn why(
     set: &ResultSet,
     variants: &[Variant],
@@ -102,7 +102,8 @@ pub fn why(
     (!causes.is_empty()).then_some(Why { of, causes })
 }
 
-/// The greatest change in the first that is asked of a load or a command and that changed; what is asked of disks and layers is a reason itself, as is CPU time.
+/// Returns the greatest change of the first figure asked about that changed. It must be of a load or a command, and not CPU time: figures of disks and
+/// layers, and CPU time, are reasons themselves.
 fn greatest(variants: usize, rows: &[FigureRow]) -> Option<Change<'_>> {
     let asked = rows.iter().filter(|row| {
         row.asked
@@ -116,19 +117,19 @@ fn greatest(variants: usize, rows: &[FigureRow]) -> Option<Change<'_>> {
             let ratio = compared.ratio.filter(|ratio| *ratio > 0.0)?;
             let worse = (ratio > 1.0) == (row.better == Better::Lower);
             let told = ratio.ln().abs() > CHANGED.ln();
-            // What is open has no reason.
+            // An undecided change needs no reason.
             let decided = matches!(compared.verdict, Some(Verdict::Better | Verdict::Worse));
             (told && decided).then_some(Change { row, variant, ratio, worse })
         })
     });
     let all: Vec<Change> = changes.collect();
-    // Of several stages the one in which the figure that is asked about first changed most.
+    // Of several stages and variants, the one in which this figure changed most.
     let first = all.first()?.row.metric.as_str();
     let own = all.into_iter().filter(|change| change.row.metric == first);
     own.max_by(|a, b| a.ratio.ln().abs().total_cmp(&b.ratio.ln().abs()))
 }
 
-/// I/Os of the load of a stage, or of the only measured one: the median over the cells; `None` where it has no load.
+/// Returns the I/Os of the load of a stage, or of the only measured one: the median over the cells; `None` where it has no load.
 fn ios(set: &ResultSet, variant: &str, stage: Option<&str>) -> Option<f64> {
     let records = set.cells_of(variant).filter(|cell| cell.done());
     let of_cell = records.filter_map(|cell| {
@@ -141,7 +142,7 @@ fn ios(set: &ResultSet, variant: &str, stage: Option<&str>) -> Option<f64> {
 }
 
 impl Sides<'_> {
-    /// A metric of all devices of a variant together; `None` where none has it.
+    /// Returns a metric summed over all devices of a variant; `None` where none has it.
     fn of_devices(&self, metric: &str, variant: usize) -> Option<f64> {
         let device = |row: &&&FigureRow| {
             let name = row.scope.as_layer();
@@ -151,7 +152,7 @@ impl Sides<'_> {
         self.sum(&[metric], variant, &device)
     }
 
-    /// Metrics of a variant added up over the rows that are meant.
+    /// Returns the sum of metrics of a variant over the rows for which `meant` is true.
     fn sum(
         &self,
         metrics: &[&str],
@@ -163,7 +164,7 @@ impl Sides<'_> {
         values.map(|figure| figure.median).reduce(|a, b| a + b)
     }
 
-    /// Returns which counts of I/Os that reached the disk rose (for a change to the worse) or fell (to the better), the largest change first.
+    /// Returns the counts of I/Os reaching the disk that rose (for a change for the worse) or fell (for the better), the largest change first.
     fn counts(&self) -> Vec<Cause> {
         let new = self.change.variant;
         let mut all: Vec<(f64, Cause)> = Vec::new();
@@ -173,7 +174,7 @@ impl Sides<'_> {
             let (of_base, of_new) = self.ios.unwrap_or((1.0, 1.0));
             let (each_before, each_after) = (before / of_base, after / of_new);
             let least = if self.ios.is_some() { FEW_EACH } else { FEW };
-            // What comes by time and not by I/O is more for each where I/Os are fewer: an effect.
+            // The total must have changed too: I/Os that depend on time would rise per I/O merely because the load does fewer.
             let more = each_after > MORE * each_before && after > CHANGED * before;
             let less = each_before > MORE * each_after && before > CHANGED * after;
             let (more, less) = (more && each_after >= least, less && each_before >= least);
@@ -186,7 +187,7 @@ impl Sides<'_> {
         all.into_iter().map(|(_, cause)| cause).collect()
     }
 
-    /// `7 times the reads reached the disk; half of them are VDO comparing duplicates with what it has stored`.
+    /// Describes a count: `7 times the reads reached the disk; half of them are VDO comparing duplicates with what it has stored`.
     fn count(&self, metric: &str, name: &str, (before, after): (f64, f64), ratio: f64) -> Cause {
         let [base, new] = [0, self.change.variant]
             .map(|index| self.variants.get(index).map_or("", |variant| variant.name.as_str()));
@@ -216,13 +217,13 @@ impl Sides<'_> {
         Cause { text: format!("{text}."), counters }
     }
 
-    /// Block devices under a variant.
+    /// Returns the number of block devices under a variant.
     fn disks(&self, variant: usize) -> usize {
         self.variants.get(variant).map_or(0, |variant| variant.devices.len())
     }
 
-    /// The greatest part of a whole that a layer of the variant counts as its own: how much it is, which share of the whole, and its words.
-    /// What is more than the whole is no part of it.
+    /// Returns the greatest part of a metric that a layer of the variant counts as its own: its amount, its share of the whole, and its description.
+    /// A part that is larger than the whole is ignored.
     fn part(&self, metric: &str) -> Option<(f64, f64, &'static Share)> {
         let new = self.change.variant;
         let whole = |metric: &str| {
@@ -243,12 +244,12 @@ impl Sides<'_> {
         known.max_by(|(_, a, _), (_, b, _)| a.total_cmp(b))
     }
 
-    /// `3.8 times the CPU for each I/O; half of it is VDO's own threads`.
+    /// Describes CPU: `3.8 times the CPU for each I/O; half of it is VDO's own threads`.
     fn cpu(&self) -> Option<Cause> {
         let row = self.rows.iter().find(|row| CPU.contains(&row.metric.as_str()))?;
         let figure = |variant: usize| Some((*row.values.get(variant)?)?.median);
         let (before, after) = (figure(0)?, figure(self.change.variant)?);
-        // The table's ratio, which pairs the runs: one page has one figure of one thing.
+        // The ratio from the table, which compares runs in pairs, so that the page does not show two different ratios.
         let compared = row.comparisons.get(self.change.variant).and_then(Option::as_ref);
         let ratio = compared.and_then(|compared| compared.ratio).unwrap_or(after / before);
         let told = if self.change.worse { ratio > MORE } else { ratio < 1.0 / MORE };
@@ -256,7 +257,7 @@ impl Sides<'_> {
             return None;
         }
         let part = self.part(&row.metric).filter(|_| self.change.worse);
-        // CPU time that goes on whatever the load does is more for each I/O where I/Os are fewer, unless a layer counts it as its own.
+        // CPU time that does not depend on the load rises per I/O when I/Os get fewer, which is no reason, unless a layer counts it as its own.
         let (of_base, of_new) = self.ios.unwrap_or((1.0, 1.0));
         let (was, is) = (before * of_base, after * of_new);
         let all = if self.change.worse { is > CHANGED * was } else { was > CHANGED * is };
@@ -277,7 +278,7 @@ impl Sides<'_> {
     }
 }
 
-/// A share in words; `half of`.
+/// Returns a share in words: `half of`.
 fn share(part: f64) -> String {
     match part {
         part if part >= 0.9 => "nearly all of".to_owned(),
@@ -287,7 +288,7 @@ fn share(part: f64) -> String {
     }
 }
 
-/// Findings among which a limit of a variant is sought that is a reason.
+/// The findings in which a limit of a variant is searched that explains the change.
 struct Limits<'a> {
     set: &'a ResultSet,
     findings: &'a [Finding],
@@ -296,7 +297,7 @@ struct Limits<'a> {
 }
 
 impl Limits<'_> {
-    /// The limit that a variant came nearest to in the stage, and its base did not.
+    /// Returns the limit that a variant came nearest to in the stage, if its base did not come near it.
     fn own(&self, base: &str, variant: &str) -> Option<Cause> {
         let own = self.of(variant).filter(|finding| self.in_stage(finding));
         let own = own.filter(|finding| {
@@ -313,7 +314,7 @@ impl Limits<'_> {
         Some(Cause { text: nearest.message.clone(), counters: counters.join("; ") })
     }
 
-    /// The findings of a variant and its layers.
+    /// Returns the findings about a variant and its layers.
     fn of(&self, variant: &str) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(move |finding| {
             let subject = finding.subject.as_deref().unwrap_or_default();
@@ -321,7 +322,7 @@ impl Limits<'_> {
         })
     }
 
-    /// Tells whether a finding is of the stage; of several stages one that does not say when is of none.
+    /// Tells whether a finding is about the stage; where there are several stages, a finding without a time belongs to none.
     fn in_stage(&self, finding: &Finding) -> bool {
         let Some(name) = self.stage else { return true };
         let stages = finding.range.into_iter().flat_map(|range| {

@@ -1,4 +1,4 @@
-//! How two figures compare, in words: ratios, their intervals, and what is left open.
+//! Comparisons of two figures in words: ratios, their intervals, and what is left open.
 
 use analysis::MetricComparison;
 use stats::{Comparison, LEAST_REPEATS, Verdict};
@@ -7,12 +7,12 @@ use units::{Test, Unit, show};
 use super::figures::{NONE, value};
 use crate::view::FigureRow;
 
-/// A ratio: `0.37×`.
+/// Returns a ratio: `0.37×`.
 pub fn ratio(number: f64) -> String {
     format!("{}×", show::significant(number, 3))
 }
 
-/// The 95 % interval of a ratio: `[0.353, 1.026]`, or of the difference that stands for it; `None` when it has none.
+/// Returns the 95 % interval of a ratio, `[0.353, 1.026]`, or of the difference that takes its place; `None` when there is none.
 pub fn ratio_interval(unit: Unit, comparison: &MetricComparison) -> Option<String> {
     if let Some(difference) = comparison.difference {
         let interval = difference.interval.filter(|_| !equal(comparison))?;
@@ -21,7 +21,7 @@ pub fn ratio_interval(unit: Unit, comparison: &MetricComparison) -> Option<Strin
     Some(format!("[{}, {}]", show::bound(comparison.low?), show::bound(comparison.high?)))
 }
 
-/// Returns how new and base compare: a ratio, `0.37×`, or where there is none a difference, `+20`.
+/// Describes how new compares with base: a ratio, `0.37×`, or where there is none a difference, `+20`.
 pub fn compared(unit: Unit, comparison: &MetricComparison) -> String {
     if equal(comparison) {
         return "equal, no ratio".to_owned();
@@ -30,7 +30,7 @@ pub fn compared(unit: Unit, comparison: &MetricComparison) -> String {
     comparison.ratio.map(ratio).or_else(difference).unwrap_or_else(|| NONE.to_owned())
 }
 
-/// Tells whether there is no ratio because neither side has any of it.
+/// Tells whether there is no ratio because both sides are zero.
 pub(super) fn equal(comparison: &MetricComparison) -> bool {
     let none = |difference: stats::Difference| {
         difference.value == 0.0 && difference.interval.is_none_or(|i| i.low == 0.0 && i.high == 0.0)
@@ -38,17 +38,17 @@ pub(super) fn equal(comparison: &MetricComparison) -> bool {
     comparison.ratio.is_none() && comparison.difference.is_some_and(none)
 }
 
-/// The relative difference between a ratio and that of the medians beside it that needs a word where nobody asks.
+/// For figures not asked about: the relative difference between a ratio and that of the medians from which the latter is shown too.
 const VISIBLE: f64 = 0.03;
 
-/// The ratio of the two medians beside a ratio that is made of pairs of runs; `None` where a reader who divides them comes to about the same.
+/// Returns the ratio of the two medians, to be shown next to a ratio that is computed from pairs of runs; `None` where both are about the same.
 pub fn of_medians(row: &FigureRow, variant: usize) -> Option<String> {
     let comparison = row.comparisons.get(variant)?.as_ref()?;
     let median = |variant: usize| row.values.get(variant).copied().flatten().map(|f| f.median);
     beside(comparison, (median(0), median(variant)))
 }
 
-/// The same of the medians of base and new.
+/// Returns the same for given medians of base and new.
 fn beside(
     comparison: &MetricComparison,
     (base, new): (Option<f64>, Option<f64>),
@@ -58,12 +58,12 @@ fn beside(
     let against = (made > 1.0 && own < 1.0) || (made < 1.0 && own > 1.0);
     let far = (made / own).ln().abs() > comparison.threshold.unwrap_or(VISIBLE).ln_1p();
     let shown = ratio(own);
-    // Neither is worth a word where it is shown as equal.
+    // Nothing is added where either ratio is displayed as 1.
     let visible = shown != ratio(made) && shown != ratio(1.0) && ratio(made) != ratio(1.0);
     (own > 0.0 && own.is_finite() && (far || against && visible)).then_some(shown)
 }
 
-/// Both ratios, where they differ: `pairs of runs: 1.31×; medians: 0.838×`.
+/// Returns both ratios where they differ: `pairs of runs: 1.31×; medians: 0.838×`.
 pub fn beside_medians(row: &FigureRow, variant: usize) -> Option<String> {
     let medians = of_medians(row, variant)?;
     let comparison = row.comparisons.get(variant)?.as_ref()?;
@@ -71,12 +71,12 @@ pub fn beside_medians(row: &FigureRow, variant: usize) -> Option<String> {
     Some(format!("{pairs}: {}; medians: {medians}", ratio(comparison.ratio?)))
 }
 
-/// How new and base compare, in one cell: `1.31× (medians 0.838×)` where the medians beside it would say something else.
+/// Describes a comparison for one cell: `1.31× (medians 0.838×)` where the medians shown next to it suggest something else.
 pub fn compared_in_row(row: &FigureRow, variant: usize, comparison: &MetricComparison) -> String {
     with_medians(compared(row.unit, comparison), of_medians(row, variant))
 }
 
-/// The same beside the medians of base and new.
+/// Does the same for given medians of base and new.
 pub fn compared_beside(
     unit: Unit,
     comparison: &MetricComparison,
@@ -97,7 +97,7 @@ fn signed(unit: Unit, number: f64) -> String {
     format!("{sign}{}", amount(unit, number.abs()))
 }
 
-/// Returns how much more or less: of two shares, percentage points.
+/// Returns a difference with its unit: for percentages, percentage points.
 pub fn amount(unit: Unit, number: f64) -> String {
     match unit {
         Unit::Percent => format!("{} points", value(unit, number).trim_end_matches(" %")),
@@ -105,7 +105,7 @@ pub fn amount(unit: Unit, number: f64) -> String {
     }
 }
 
-/// Returns how the repeats were compared, in a word or two, with the repeats that were left out.
+/// Describes how the repeats were compared, in a word or two, with the number of repeats left out.
 pub fn tested(comparison: &MetricComparison) -> String {
     let test = match comparison.test {
         Test::Paired => "paired",
@@ -123,13 +123,13 @@ pub fn tested(comparison: &MetricComparison) -> String {
     }
 }
 
-/// Tells whether an interval lies wholly beyond what does not matter.
+/// Tells whether an interval lies wholly outside the threshold.
 fn beyond(c: &MetricComparison, low: f64, high: f64) -> bool {
     let threshold = c.threshold.unwrap_or_default();
     low > 1.0 + threshold || high < 1.0 - threshold
 }
 
-/// Returns why a comparison is open, for the headline and the figure below it alike.
+/// Returns why a comparison is open, both for the headline and for the figure below it.
 pub fn why_open(c: &MetricComparison) -> String {
     match (c.n, c.low.zip(c.high)) {
         _ if c.method == analysis::GOES_ON => "the run still goes on".to_owned(),
@@ -139,7 +139,7 @@ pub fn why_open(c: &MetricComparison) -> String {
         (1, _) => "one run of each decides nothing".to_owned(),
         (n, _) if n < LEAST_REPEATS => format!("{n} runs of each decide nothing"),
         _ if !c.apart.is_empty() => "some runs are far from all others".to_owned(),
-        // Decided by itself, and not among so many questions.
+        // It would be decided if it were the only question.
         (n, Some((low, high))) if beyond(c, low, high) => {
             format!("{n} runs are too few for so many questions")
         }
@@ -150,7 +150,7 @@ pub fn why_open(c: &MetricComparison) -> String {
     }
 }
 
-/// `0.38`, `2.6`, `1.05`: two digits, more only where two would say 1 of what differs.
+/// Returns a ratio in two digits, `0.38`, `2.6`; in three, `1.05`, where two digits would show a difference as 1.
 pub fn in_words(ratio: f64) -> String {
     show::significant(ratio, if (0.995..1.1).contains(&ratio) { 3 } else { 2 })
 }
@@ -167,7 +167,7 @@ pub fn apart(comparison: &MetricComparison) -> Option<String> {
     Some(format!("{} {verb} apart from all others", joined(&sides.collect::<Vec<_>>())?))
 }
 
-/// Returns the reason why no verdict is given on a percentile or a rate of few I/Os, or on what no run measured; `None` where it is another one.
+/// Returns the reason why no verdict is given on a percentile or rate with few I/Os, or on a figure that no run measured; `None` in other cases.
 pub fn of_few_ios(comparison: &MetricComparison) -> Option<&'static str> {
     let rate = analysis::is_rate(&comparison.metric);
     match (comparison.verdict, comparison.few_beyond) {
@@ -182,8 +182,8 @@ pub fn of_few_ios(comparison: &MetricComparison) -> Option<&'static str> {
     }
 }
 
-/// Says how many repeats would decide, or that so few decide nothing whatever they say; `None` where nobody knows, and of a single run, which
-/// says it itself.
+/// Describes how many repeats would decide, or that there are too few to decide anything; `None` where that is not known, and for a single run, where
+/// it is obvious.
 pub fn repeats_needed(comparison: &MetricComparison) -> Option<String> {
     if wants_repeats(comparison) && comparison.n > 1 && of_few_ios(comparison).is_none() {
         return Some(format!("fewer than {LEAST_REPEATS} repeats decide nothing"));
@@ -191,7 +191,7 @@ pub fn repeats_needed(comparison: &MetricComparison) -> Option<String> {
     comparison.repeats_that_would_decide.map(so_many_would_decide)
 }
 
-/// `20 to 140 repeats would decide`, both to two digits.
+/// Returns `20 to 140 repeats would decide`, both numbers to two digits.
 pub fn so_many_would_decide((least, most): (u32, u32)) -> String {
     let [least, most] = [least, most].map(|repeats| show::significant(f64::from(repeats), 2));
     if least == most {
@@ -200,12 +200,12 @@ pub fn so_many_would_decide((least, most): (u32, u32)) -> String {
     format!("{least} to {most} repeats would decide")
 }
 
-/// Says what a verdict leaves open: of the same what nobody can see, else the runs that stand apart, that there are too few I/Os, or
-/// how many repeats would decide.
+/// Describes what a verdict leaves open: for `same`, the share of runs that may differ unseen; else outliers, too few I/Os, or how many repeats would
+/// decide.
 pub fn left_open(comparison: &MetricComparison) -> Vec<String> {
     let of_unseen = |share: f64| {
         let share = show::significant(share, 2);
-        format!("as much as {share} % of runs could be otherwise and not have come up")
+        format!("up to {share} % of runs may behave differently without having been seen")
     };
     let unseen = comparison.unseen_percent().map(of_unseen);
     let few = of_few_ios(comparison).map(str::to_owned);
@@ -215,7 +215,7 @@ pub fn left_open(comparison: &MetricComparison) -> Vec<String> {
         .collect()
 }
 
-/// `3, 9 and 14`; `None` of nothing.
+/// Returns `3, 9 and 14`; `None` for an empty list.
 fn joined(names: &[String]) -> Option<String> {
     match names {
         [] => None,
@@ -224,13 +224,13 @@ fn joined(names: &[String]) -> Option<String> {
     }
 }
 
-/// The meaning of the words for a test.
-pub const TESTS: &str = "Paired: the repeats' own ratios, their mean and Student's t, for rates, means and CPU. By ranks: every repeat of one \
-    side over every one of the other, their median and the rank test of Mann and Whitney, from eight repeats on of Brunner and Munzel, for tails; \
-    no word that runs which stand apart for the bad speak against. \
-    By whether it happened: the shares of runs that have any, and Fisher's exact test, for failures; the same only where there are none.";
+/// Explanation of the words for tests.
+pub const TESTS: &str = "Paired (for rates, means and CPU): the mean of the ratios within each repeat, with Student's t. By ranks (for tails): the \
+    median of the ratios of every repeat of one side to every repeat of the other, with the rank test of Mann and Whitney, from eight repeats on \
+    that of Brunner and Munzel; no verdict while outliers in the bad direction contradict it. By whether it happened (for failures): the shares of \
+    runs with any, with Fisher's exact test; “same” only where there are none.";
 
-/// A p-value: `0.0079`, `< 0.0001`.
+/// Returns a p-value: `0.0079`, `< 0.0001`.
 pub fn p_value(p: Option<f64>) -> String {
     match p {
         None => NONE.to_owned(),
@@ -239,13 +239,13 @@ pub fn p_value(p: Option<f64>) -> String {
     }
 }
 
-/// Tells whether a verdict is open for want of repeats: whatever its p-value, it would be.
+/// Tells whether a verdict is open because there are too few repeats, whatever its p-value.
 pub fn wants_repeats(comparison: &MetricComparison) -> bool {
     comparison.verdict == Some(Verdict::Unclear) && comparison.n < LEAST_REPEATS
 }
 
-/// Says that so few runs give no interval: `2 runs give no interval`; `None` where there is one, or nobody asks, and of a single run, which says it
-/// itself.
+/// Returns a note that there are too few runs for an interval: `2 runs give no interval`; `None` where there is one, where the figure is not asked
+/// about, and for a single run, where it is obvious.
 pub fn no_interval(comparison: &MetricComparison) -> Option<String> {
     let Comparison { n, low, difference, verdict, .. } = **comparison;
     let bounded = low.is_some() || difference.is_some_and(|of| of.interval.is_some());
@@ -253,7 +253,7 @@ pub fn no_interval(comparison: &MetricComparison) -> Option<String> {
     missing.then(|| format!("{n} runs give no interval"))
 }
 
-/// Returns what a verdict rests on beside its interval: `adjusted p 0.016`; `None` without a verdict, and where that is open for want of repeats.
+/// Returns the p-value that a verdict rests on: `adjusted p 0.016`; `None` without a verdict, and where it is open because there are too few repeats.
 pub fn rests_on(comparison: &MetricComparison) -> Option<String> {
     comparison.verdict.filter(|_| !wants_repeats(comparison))?;
     Some(format!("adjusted p {}", p_value(Some(comparison.p_adjusted?))))

@@ -4,13 +4,13 @@ use units::{Unit, show};
 
 use crate::view::Figure;
 
-/// Stands where there is no figure.
+/// The sign shown in place of a missing figure.
 pub const NONE: &str = "–";
 
-/// Digits of a source's figure: as many as it gave.
+/// Most digits of a source's figure, enough for all that it gives.
 pub const SOURCE_DIGITS: usize = 6;
 
-/// A figure without its interval: `41.2k/s`, or a dash.
+/// Returns a figure without its interval: `41.2k/s`, or a dash.
 pub fn median(unit: Unit, figure: Option<&Figure>) -> String {
     figure.map_or_else(
         || NONE.to_owned(),
@@ -18,7 +18,7 @@ pub fn median(unit: Unit, figure: Option<&Figure>) -> String {
     )
 }
 
-/// ` (256 MiB)` beside a number of blocks, which few people multiply by 4 KiB; nothing beside other figures.
+/// Returns a number of blocks in bytes, ` (256 MiB)`, so that readers need not multiply by 4 KiB; empty for other units.
 fn bytes(unit: Unit, number: f64) -> String {
     match unit {
         Unit::Blocks if number != 0.0 => format!(" ({})", Unit::Bytes.show(number * BLOCK)),
@@ -26,7 +26,7 @@ fn bytes(unit: Unit, number: f64) -> String {
     }
 }
 
-/// A key that was varied, as people call it: `block size`, `bytes in flight`.
+/// Returns the readable name of a key that was varied: `block size`, `bytes in flight`.
 pub fn key(key: &str) -> String {
     match key {
         "outstanding" => "bytes in flight".to_owned(),
@@ -34,7 +34,7 @@ pub fn key(key: &str) -> String {
     }
 }
 
-/// A title with a capital letter at its beginning; a name such as `p99` stays as it is.
+/// Returns a title that begins with a capital letter; a name such as `p99` stays unchanged.
 pub fn capital(title: &str) -> String {
     let word = title.split(' ').next().unwrap_or_default();
     match title.chars().next() {
@@ -45,14 +45,14 @@ pub fn capital(title: &str) -> String {
     }
 }
 
-/// A level of what was varied: `4 KiB` of `4k`, any other as it is.
+/// Returns a level in readable form: `4 KiB` for `4k`, any other unchanged.
 pub fn level(level: &str) -> String {
     let bytes = level.ends_with(['k', 'K', 'M', 'G']);
     let number = analysis::level_number(level).filter(|_| bytes);
     number.map_or_else(|| level.to_owned(), show::bytes)
 }
 
-/// Returns what was varied, with the level that it has: `block size 4 KiB`.
+/// Returns a varied key with its level: `block size 4 KiB`.
 pub fn at_level((key_of, level_of): (&String, &String)) -> String {
     format!("{} {}", key(key_of), level(level_of))
 }
@@ -60,7 +60,7 @@ pub fn at_level((key_of, level_of): (&String, &String)) -> String {
 /// Bytes of a block.
 const BLOCK: f64 = 4096.0;
 
-/// A number in its unit. Counts that are medians may have a fraction; they keep three digits then.
+/// Returns a number with its unit. Counts that are medians may have a fraction; they then keep three digits.
 pub fn value(unit: Unit, number: f64) -> String {
     match unit {
         Unit::Count | Unit::Blocks if number.fract() == 0.0 && (0.0..1e15).contains(&number) => {
@@ -77,7 +77,7 @@ pub fn value(unit: Unit, number: f64) -> String {
     }
 }
 
-/// The interval of a figure: `[40.1k/s, 42.3k/s]`; `None` when it has none.
+/// Returns the interval of a figure: `[40.1k/s, 42.3k/s]`; `None` when it has none.
 pub fn interval(unit: Unit, figure: &Figure) -> Option<String> {
     Some(format!("[{}, {}]", value(unit, figure.low?), value(unit, figure.high?)))
 }

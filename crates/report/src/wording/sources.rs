@@ -1,4 +1,4 @@
-//! What an experiment expects and what its source reported, in words.
+//! The expectations of an experiment, and the figures of its source, in words.
 
 use analysis::{Evidence, Expectation, ExpectationOutcome, Reported, ReportedRow};
 use results::model::{Bound, ExpectedFigure, FigureName, Grounds, ReportedSpread};
@@ -11,7 +11,7 @@ use super::figures::{NONE, SOURCE_DIGITS, value};
 pub struct Expected {
     /// The figure: `IOPS of randread in warm, cached over slow`.
     pub figure: String,
-    /// `above 1.5`, `20 to 40`.
+    /// The expected range: `above 1.5`, `20 to 40`.
     pub asked: String,
     /// The figure that was found.
     pub found: Option<String>,
@@ -19,7 +19,7 @@ pub struct Expected {
     pub interval: Option<String>,
 }
 
-/// An expectation and what was found, in words.
+/// Describes an expectation and what was found.
 pub fn expected(held: &Expectation) -> Expected {
     let ExpectedFigure { figure, bound, of, .. } = &held.expected;
     let show = |number: f64| value(held.unit, number);
@@ -56,7 +56,7 @@ pub fn grounds(grounds: Grounds) -> &'static str {
     }
 }
 
-/// Returns what is said of a figure that is as expected: a source found it only where its document states the same quantity.
+/// Returns the words for a figure that is as expected: “as the source found” only where its document states the same quantity.
 pub fn as_expected(grounds: Grounds) -> &'static str {
     match grounds {
         Grounds::Document => "as the source found",
@@ -70,13 +70,13 @@ pub fn as_expected(grounds: Grounds) -> &'static str {
     }
 }
 
-/// A ratio: `0.868×`.
+/// Returns a ratio: `0.868×`.
 pub fn times(ratio: f64) -> String {
     format!("{}×", Unit::Ratio.show(ratio))
 }
 
-/// Returns why a figure is otherwise than expected: what the experiment says of it, and the figures that show it; `None` where it is as
-/// expected, or nothing is said.
+/// Returns why a figure differs from its expectation: the experiment's explanation, and the figures that support it; `None` where it is as
+/// expected, or there is no explanation.
 pub fn why_otherwise(held: &Expectation) -> Option<String> {
     if held.outcome != ExpectationOutcome::Missed {
         return None;
@@ -90,7 +90,7 @@ pub fn why_otherwise(held: &Expectation) -> Option<String> {
     (!all.is_empty()).then(|| all.join("; "))
 }
 
-/// Returns why an expectation is not judged whatever was found: too few I/Os of a run; `None` where there are enough.
+/// Returns why an expectation cannot be judged: too few I/Os of a run; `None` where there are enough.
 pub fn why_not_judged(held: &Expectation) -> Option<String> {
     let ExpectedFigure { figure, of, .. } = &held.expected;
     let mut figures = std::iter::once(figure).chain(of);
@@ -105,7 +105,7 @@ pub fn why_not_judged(held: &Expectation) -> Option<String> {
     })
 }
 
-/// Returns what a row of a source's table stands for: of its metric, stage and variant those of which the rows have several.
+/// Returns the label of a row of a source's table: those of its metric, stage and variant that differ between the rows.
 pub fn reported(row: &ReportedRow, rows: &[ReportedRow]) -> String {
     let FigureName { metric, stage, variant, .. } = &row.figure;
     let several = |other: fn(&FigureName, &FigureName) -> bool| {
@@ -124,7 +124,7 @@ pub fn reported(row: &ReportedRow, rows: &[ReportedRow]) -> String {
 pub const SPREAD_COLUMNS: [&str; 6] =
     ["median", "1st quartile", "3rd quartile", "least", "greatest", "standard deviation"];
 
-/// Returns the spreads of a source's table, each beside the one found here: of what it is, whose, and its columns.
+/// Returns the spreads of a source's table, each followed by the one found here: label of the row, `source` or `here`, and the columns.
 pub fn spreads(table: &Reported) -> Vec<(String, &'static str, [String; 6])> {
     let mut lines = Vec::new();
     for row in &table.rows {
@@ -151,7 +151,7 @@ pub fn spreads(table: &Reported) -> Vec<(String, &'static str, [String; 6])> {
     lines
 }
 
-/// The value found here of a figure that a source reported.
+/// Returns the value found here of a figure that a source reported.
 pub fn found_here(row: &ReportedRow) -> String {
     match row.found.median {
         Some(median) => value(row.unit, median),
@@ -160,8 +160,8 @@ pub fn found_here(row: &ReportedRow) -> String {
     }
 }
 
-/// Returns what a table of a source's figures is called: `throughput of randwrite in full, table 5.3`; the stage only where all rows have it, the
-/// metric too.
+/// Returns the title of a table of a source's figures: `throughput of randwrite in full, table 5.3`; stage and metric only where all rows have the
+/// same.
 pub fn reported_title(table: &Reported) -> String {
     let Reported { what, rows, .. } = table;
     let figures = || rows.iter().map(|row| &row.figure);
@@ -175,7 +175,7 @@ pub fn reported_title(table: &Reported) -> String {
     }
 }
 
-/// A figure over another, what they have in common said once: `throughput of read in warm, cached over slow`, or
+/// Describes the ratio of two figures, with what they have in common stated once: `throughput of read in warm, cached over slow`, or
 /// `data blocks of vdo in copy-2 over copy-1, vdo`.
 fn over(figure: &FigureName, other: &FigureName) -> String {
     let same = other.metric == figure.metric
@@ -192,18 +192,18 @@ fn over(figure: &FigureName, other: &FigureName) -> String {
     }
 }
 
-/// `IOPS of randread in warm, cached`.
+/// Returns the name with stage and variant: `IOPS of randread in warm, cached`.
 fn named(figure: &FigureName) -> String {
     format!("{}, {}", of_stage(figure), figure.variant)
 }
 
-/// `IOPS of randread in warm`.
+/// Returns the name with the stage: `IOPS of randread in warm`.
 fn of_stage(figure: &FigureName) -> String {
     let stage = figure.stage.as_ref().map_or_else(String::new, |stage| format!(" in {stage}"));
     format!("{}{stage}", of_all(figure))
 }
 
-/// `IOPS of randread`, whatever the stage.
+/// Returns the name without the stage: `IOPS of randread`.
 fn of_all(figure: &FigureName) -> String {
     let label = label(&figure.metric);
     let of = figure.operation.as_ref().or(figure.layer.as_ref());
@@ -211,7 +211,7 @@ fn of_all(figure: &FigureName) -> String {
     format!("{label}{of}")
 }
 
-/// A metric's name, or its id where nobody knows it.
+/// Returns a metric's name, or its id if it is not in the catalogue.
 fn label(metric: &str) -> &str {
     layers::metric(metric).map_or(metric, |known| known.name)
 }

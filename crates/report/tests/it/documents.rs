@@ -111,9 +111,7 @@ fn a_state_stands_on_the_page_and_in_json_with_what_proves_it_and_what_does_not(
     assert_eq!((&*stays.read, stays.met), ("61.5 %, 61 % a round before", true));
     assert_eq!((&*grows.state, grows.met), ("vdo is steady", false));
     let page = report::html::page(&[view]);
-    assert!(
-        page.contains("States before the measurement") && page.contains("1 of it did not hold")
-    );
+    assert!(page.contains("States before the measurement") && page.contains("1 of them not met"));
     let none = report::html::page(&[given::view(&given::two_operations())]);
     assert!(!none.contains("States before the measurement"));
 }
@@ -444,5 +442,8 @@ fn what_a_command_prints_stands_wherever_figures_stand() {
     let text = report::terminal::text(&view, 100, false);
     assert!(text.contains("files") && text.contains("1.96 KiB"), "{text}");
     let page = report::html::page(std::slice::from_ref(&view));
-    assert!(page.contains("1.96 KiB") && page.contains("what the group of"), "glossary and table");
+    assert!(
+        page.contains("1.96 KiB") && page.contains("the last match of the group"),
+        "glossary and table"
+    );
 }

@@ -63,7 +63,7 @@ fn the_layer_that_made_the_tail_is_named_with_every_rung_under_the_load() {
 #[test]
 fn no_layer_is_named_where_events_were_lost() {
     let view = given::view(&measured(2));
-    assert!(view.ladders[0].text.contains("is not told: "), "{}", view.ladders[0].text);
+    assert!(view.ladders[0].text.contains("is not known: "), "{}", view.ladders[0].text);
     assert!(view.ladders[0].text.contains("events of data were lost"));
     assert_eq!(report::json::json(&view)["ladders"][0]["made"], serde_json::Value::Null);
     let plain = given::view(&fixture::result());

@@ -212,7 +212,10 @@ fn a_cell_of_a_table_of_many_says_what_its_verdict_leaves_open() {
         c.statistics.verdict = c.asked().then_some(stats::Verdict::Same);
     }
     let (_, page) = told(&view);
-    assert!(figures(&page).contains("of runs could be otherwise and not have come up"), "same");
+    assert!(
+        figures(&page).contains("of runs may behave differently without having been seen"),
+        "same"
+    );
 }
 
 /// The made-up result in which both disks are counted, and the second variant's disk is bound under another role.
@@ -377,10 +380,7 @@ fn results_of_different_experiments_are_a_line_each_with_their_headlines() {
 fn what_is_left_to_say_of_two_results_stands_below_a_line_that_has_no_room_for_it() {
     let found = analysis::across(&fixture::with(5, 7_600.0), &fixture::with(1, 5_000.0));
     let text = report::across::text(&found, false, 80, false);
-    assert!(
-        text.contains("\n    4 runs left out, of which the other result has no repeat"),
-        "{text}"
-    );
+    assert!(text.contains("\n    4 runs left out: the other result lacks these repeats"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let wide = report::across::text(&found, false, 200, false);
     let beside = |line: &str| line.contains("1 + 1 runs") && line.contains("4 runs left out");

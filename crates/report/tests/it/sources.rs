@@ -203,7 +203,7 @@ fn the_columns_of_a_source_stand_beside_those_of_the_same_quantity_and_another_q
         values: vec![ReportedValue { figure, value: 166.24, spread: Some(spread) }],
     }];
     let page = markdown(&[given::view(&set)]);
-    assert!(page.contains("Here it is another quantity: I/Os of 4 KiB."), "{page}");
+    assert!(page.contains("The quantity measured here differs: I/Os of 4 KiB."), "{page}");
     let row = |whose: &str| {
         page.lines()
             .find(|line| line.starts_with(&format!("| vdo | {whose} |")))

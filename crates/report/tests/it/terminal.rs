@@ -135,7 +135,7 @@ fn where_nothing_that_was_asked_is_there_the_summary_says_so_and_does_not_end_wi
     let told = text(&given::view(&set), 200, false);
     let first = told.split("\n\n").next().unwrap();
     assert!(
-        first.ends_with("Nothing can be told of what was asked: no run has a figure of it."),
+        first.ends_with("The questions have no answer: no run has a figure that is asked about."),
         "{told}"
     );
 }

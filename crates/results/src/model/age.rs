@@ -1,103 +1,103 @@
-//! The age of a file system: how far its files and its free space are in pieces.
+//! The age of a file system: how far its files and its free space are fragmented.
 
 use serde::{Deserialize, Serialize};
 
 /// The age of a tree of files, and of the file system that it lies in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Age {
-    /// The kind of file system, as the kernel has it in /proc/self/mountinfo.
+    /// The kind of file system, as in /proc/self/mountinfo.
     pub file_system: String,
-    /// Tells whether everything was looked at, in the time that there was.
+    /// Tells whether everything was examined in the time allowed.
     pub complete: bool,
-    /// Its files.
+    /// The files of the tree.
     pub files: TreeAge,
-    /// Free space of the whole file system; `None` where it was not told.
+    /// Free space of the whole file system; `None` where it is not known.
     pub free: Option<FreeSpace>,
-    /// The reason why free space was not told.
+    /// The reason why free space is not known.
     pub free_untold: Option<String>,
 }
 
-/// The places of the files of a tree. A run is a part of a file whose bytes lie one behind the other on the device, whatever extents the file system
-/// keeps it in; space beyond the end of a file is none of it.
+/// The layout of the files of a tree on the device. A run is a part of a file whose bytes are contiguous on the device, however many extents the file
+/// system keeps it in; space beyond the end of a file does not belong to a run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct TreeAge {
-    /// Regular files, each once, whatever names it has.
+    /// Number of regular files, each counted once even if it has several names.
     pub files: u64,
-    /// Directories.
+    /// Number of directories.
     pub directories: u64,
-    /// Further names of files.
+    /// Number of further names of files that were counted already.
     pub hard_links: u64,
-    /// Names of what is neither a regular file nor a directory.
+    /// Number of names of anything that is neither a regular file nor a directory.
     pub others: u64,
-    /// Directories in which another file system begins; they are left out.
+    /// Number of directories that are left out because another file system begins there.
     pub left_out: u64,
-    /// Files and directories that could not be looked at.
+    /// Number of files and directories that could not be examined.
     pub unreadable: u64,
-    /// Sizes of all files.
+    /// Total size of all files.
     pub bytes: u64,
-    /// Files that have space of their own on the device.
+    /// Number of files that have space of their own on the device.
     pub files_with_space: u64,
-    /// Extents of these, as the file system keeps them.
+    /// Number of extents of these files, as the file system keeps them.
     pub extents: u64,
-    /// Runs of these.
+    /// Number of runs of these files.
     pub runs: u64,
-    /// Places within files where the next byte lies elsewhere on the device.
+    /// Number of places within files where the next byte lies elsewhere on the device.
     pub discontinuities: u64,
-    /// Runs of a file with space, on average.
+    /// Mean number of runs of a file with space.
     pub runs_per_file: Option<f64>,
-    /// Files that lie in one run.
+    /// Number of files that consist of one run.
     pub files_in_one_run: u64,
     /// Bytes of all runs, in whole blocks.
     pub run_bytes: u64,
-    /// Half of these lie in runs of at least so many bytes, a power of two.
+    /// Half of `run_bytes` lies in runs of at least this many bytes, a power of two.
     pub half_in_runs_of_bytes: Option<u64>,
-    /// Bytes of these that other files lie in, too.
+    /// The part of `run_bytes` that is shared with other files.
     pub shared_bytes: u64,
-    /// Bytes of these that hold no data yet and read as zeros.
+    /// The part of `run_bytes` that is allocated but not written, and reads as zeros.
     pub unwritten_bytes: u64,
-    /// Bytes of these that are stored compressed or encrypted.
+    /// The part of `run_bytes` that is stored compressed or encrypted.
     pub encoded_bytes: u64,
-    /// Bytes of files for which there is no space.
+    /// Bytes of files without allocated space: holes.
     pub hole_bytes: u64,
-    /// Bytes of files that lie among the file system's own data.
+    /// Bytes of files that are stored within the file system's metadata.
     pub inline_bytes: u64,
-    /// Bytes that had no place yet when they were looked at.
+    /// Bytes that had no place on the device yet when they were examined.
     pub waiting_bytes: u64,
-    /// Space set aside beyond the ends of files.
+    /// Space allocated beyond the ends of files.
     pub beyond_end_bytes: u64,
-    /// Files with space by their runs: 1, 2, 4, ...
+    /// Files with space by their number of runs: 1, 2, 4, ...
     pub files_by_runs: Vec<SizeClass>,
-    /// Runs by their bytes.
+    /// Runs by their size in bytes.
     pub runs_by_bytes: Vec<SizeClass>,
-    /// Files in most runs, the first of them first.
+    /// The files with the most runs, the most fragmented first.
     pub most_fragmented: Vec<Fragmented>,
-    /// The first troubles, each with the path.
+    /// The first problems met, each with the path.
     pub troubles: Vec<String>,
 }
 
 /// Free space.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct FreeSpace {
-    /// All of it.
+    /// All free space, bytes.
     pub bytes: u64,
-    /// Stretches of it that the file system tells as one.
+    /// Number of contiguous stretches, as the file system reports them.
     pub stretches: u64,
-    /// The largest of them.
+    /// Size of the largest stretch.
     pub largest_bytes: u64,
-    /// Half of it lies in stretches of at least so many bytes, a power of two.
+    /// Half of the free space lies in stretches of at least this many bytes, a power of two.
     pub half_in_stretches_of_bytes: Option<u64>,
-    /// Stretches by their bytes.
+    /// Stretches by their size in bytes.
     pub by_bytes: Vec<SizeClass>,
 }
 
-/// Things whose size is at least `from`, and less than twice as much.
+/// A class of things (files or stretches) whose size is at least `from`, and less than twice that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SizeClass {
     /// A power of two.
     pub from: u64,
-    /// Number of them.
+    /// Number of things in the class.
     pub count: u64,
-    /// Bytes of them all.
+    /// Total bytes of the class.
     pub bytes: u64,
 }
 
@@ -106,36 +106,36 @@ pub struct SizeClass {
 pub struct Fragmented {
     /// Its path below the directory.
     pub path: String,
-    /// Its runs.
+    /// Number of its runs.
     pub runs: u64,
     /// Its size.
     pub bytes: u64,
 }
 
-/// The figures of a file system that a stage made old.
+/// The figures of a file system that a stage aged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AgeingFigures {
     /// The rule that ended the rounds: `rounds`, `runs_per_file`, `bytes`, `duration`, `full`.
     pub ended_by: String,
-    /// Rounds that were done.
+    /// Number of rounds that were done.
     pub rounds: u64,
-    /// Bytes that were written to files that grew, and to those that fill what came free.
+    /// Bytes written to the files that grow, and to those that fill the space freed by others.
     pub written_bytes: u64,
-    /// The file system before, and the directory that the files were to lie in.
+    /// The age before: of the file system, and of the directory that the files are made in.
     pub before: Age,
     /// The files that grew, and free space at the end.
     pub grown: Age,
-    /// The files that fill what came free; `None` where none were asked for.
+    /// The files that fill the freed space; `None` where none were asked for.
     pub fillers: Option<Age>,
-    /// Used part of the file system when what came free was filled, as it says itself; less than asked for where no space or no inode was left.
+    /// Used share of the file system, by its own account, after the freed space was filled; less than asked for where it ran out of space or inodes.
     #[serde(default)]
     pub filled_percent: Option<f64>,
-    /// Speed at which files of the same size were read that were written one after the other, on the same file system before it was made old; `None` where
-    /// there was no room for them, or where a rule ended the rounds early, so that files are smaller than those.
+    /// Read speed of files of the same size that were written one after the other on the same file system before it was aged; `None` where there was
+    /// no room for them, or where a rule ended the rounds early, so that the grown files are smaller than those.
     pub fresh_read_bytes_per_s: Option<f64>,
-    /// Speed at which the files that grew were read.
+    /// Read speed of the files that grew.
     pub aged_read_bytes_per_s: Option<f64>,
-    /// Speed at which the files were read that fill what came free.
+    /// Read speed of the files that fill the freed space.
     pub filler_read_bytes_per_s: Option<f64>,
 }
 

@@ -15,7 +15,7 @@ use super::{
 pub enum CellState {
     /// Not begun.
     Pending,
-    /// Begun, and not known to have ended: what a kill leaves.
+    /// Begun, and not known to have ended, as after a kill.
     Running,
     /// All stages ran and the stack is down.
     Done,
@@ -23,7 +23,7 @@ pub enum CellState {
     Failed,
     /// The user stopped it.
     Interrupted,
-    /// Not begun, and not needed: what is asked was decided before it, or its time was over.
+    /// Not begun, and not needed: all questions were decided before it, or the run's time was over.
     Skipped,
 }
 
@@ -33,7 +33,7 @@ pub type LayerFigures = BTreeMap<String, Option<f64>>;
 /// `cell.json`: everything about a cell that is not a time series.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CellRecord {
-    /// The run that it is of; `None` in results of earlier versions.
+    /// Id of the run that it belongs to; `None` in results of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<String>,
     /// Position in the order of running, from 0.
@@ -46,13 +46,13 @@ pub struct CellRecord {
     pub seed: units::Seed,
     /// Its state.
     pub state: CellState,
-    /// Why it failed or was interrupted, with the remedy.
+    /// The reason why it failed or was interrupted, with the remedy.
     pub reason: Option<String>,
     /// Start, nanoseconds since the run's epoch.
     pub start_ns: u64,
     /// End, nanoseconds since the run's epoch.
     pub end_ns: Option<u64>,
-    /// Its steps up, waits and steps down in the order they ran.
+    /// The steps that set the stack up, waited, or took it down, in the order they ran.
     pub steps: Vec<StepRecord>,
     /// Its stages.
     pub stages: Vec<StageRecord>,
@@ -60,7 +60,7 @@ pub struct CellRecord {
     pub layers: BTreeMap<String, LayerFigures>,
     /// Facts about each layer, found while it was up (`vdo.instance`, `index memory`), as text.
     pub facts: BTreeMap<String, String>,
-    /// Things that teardown left behind; empty when it left nothing; `None` when nobody looked.
+    /// Things that teardown left behind; empty when it left nothing; `None` when this was not checked.
     pub leftovers: Option<Vec<String>>,
     /// Notices for the reader, in sentences.
     #[serde(default)]
@@ -68,7 +68,7 @@ pub struct CellRecord {
     /// The machine that ran it: kernel, CPUs, memory and what else is known; empty in results of earlier versions and in simulations.
     #[serde(default, skip_serializing_if = "MachineFacts::is_empty")]
     pub ran_on: MachineFacts,
-    /// The work that the machine that ran it (the guest, where there is one) did for others meanwhile.
+    /// The load of other programs on the machine that ran it (the guest, where there is one) meanwhile.
     #[serde(default)]
     pub machine: Option<MachineLoad>,
 }
@@ -86,7 +86,7 @@ pub struct StepRecord {
     pub start_ns: u64,
     /// Its duration, nanoseconds.
     pub duration_ns: u64,
-    /// Why it failed.
+    /// The reason why it failed.
     pub error: Option<String>,
 }
 
@@ -97,7 +97,7 @@ pub struct StageRecord {
     pub index: usize,
     /// `allocate`, `load`, ...
     pub kind: String,
-    /// Its traits, which others must know; `None` in results of earlier versions: [`StageRecord::traits`] has it of all.
+    /// Its traits, for other parts of the program; `None` in results of earlier versions. [`StageRecord::traits()`] gives them for all versions.
     #[serde(default)]
     pub traits: Option<StageTraits>,
     /// Its name.
@@ -125,8 +125,8 @@ pub struct StageRecord {
     /// Figures of each layer, and of each device under them, over a measured stage, by name.
     #[serde(default)]
     pub layers: BTreeMap<String, LayerFigures>,
-    /// CPU seconds of the whole machine in a measured stage, from the begin of its load until the stack had come to rest: `busy_s`, `ticks_s`; empty in
-    /// results of earlier versions.
+    /// CPU seconds of the whole machine in a measured stage, from the beginning of its load until the stack had come to rest: `busy_s`, `ticks_s`;
+    /// empty in results of earlier versions.
     #[serde(default, skip_serializing_if = "LayerFigures::is_empty")]
     pub machine: LayerFigures,
     /// Latency of each block device of the stack while the load of a measured stage ran, the uppermost first; empty unless it was asked for.
@@ -137,12 +137,12 @@ pub struct StageRecord {
 }
 
 impl StageRecord {
-    /// Returns its traits, of results from before they were recorded, too.
+    /// Returns its traits, also for results from before they were recorded.
     pub fn traits(&self) -> StageTraits {
         self.traits.unwrap_or_else(|| StageTraits::before_recorded(&self.kind))
     }
 
-    /// Returns how long it took, seconds, where that is what is measured of it; `None` of other stages, and of one that did not end.
+    /// Returns its duration, seconds, if that is its measured figure; `None` for other stages, and for one that did not end.
     pub fn timed_s(&self) -> Option<f64> {
         let end_ns = self.end_ns.filter(|_| self.traits().timed)?;
         Some(end_ns.saturating_sub(self.start_ns) as f64 / 1e9)

@@ -7,23 +7,23 @@ use serde::{Deserialize, Serialize};
 /// Figures that were measured of one command; `None` for those that were not.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CommandFigures {
-    /// From its start to its end, seconds.
+    /// Time from its start to its end, seconds.
     pub elapsed_s: Option<f64>,
-    /// From its start until what it wrote was on stable storage, seconds; `None` when that was not asked for.
+    /// Time from its start until its data was on stable storage, seconds; `None` when that was not asked for.
     pub elapsed_with_sync_s: Option<f64>,
-    /// User CPU time of it and of all processes that were waited for, seconds.
+    /// User CPU time of the command and all its processes that were waited for, seconds.
     pub cpu_user_s: Option<f64>,
-    /// CPU time in the kernel, of all its processes, seconds.
+    /// System CPU time of the same processes, seconds.
     pub cpu_system_s: Option<f64>,
-    /// The most memory that its largest process had, bytes.
+    /// Peak memory of its largest process, bytes.
     pub peak_memory_bytes: Option<u64>,
     /// Its exit code; `None` when a signal ended it.
     pub exit_code: Option<i32>,
-    /// Space used in the target's file system before the command, bytes; `None` when the target is no directory.
+    /// Space used in the target's file system before the command, bytes; `None` when the target is not a directory.
     pub used_before_bytes: Option<u64>,
     /// Space used after the command and its sync, bytes.
     pub used_after_bytes: Option<u64>,
-    /// Command lines of processes that it had started, that were still there after it, and that were killed.
+    /// Command lines of processes that it had started and that were killed because they outlived it.
     #[serde(default)]
     pub killed: Vec<String>,
     /// Numbers that were picked from what it printed, by name.

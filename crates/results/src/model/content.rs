@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Content that was asked for; `None` for every figure that was not asked for.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct AskedContent {
-    /// Share of duplicates among all written blocks, percent; `None` where duplicates were asked for among the blocks that addresses hold.
+    /// Share of duplicates among all written blocks, percent; `None` where duplicates were asked for among the blocks that addresses hold (below).
     pub duplicate_percent: Option<f64>,
     /// Saving of LZ4 that was asked for on distinct blocks that are not zero, percent.
     pub lz4_saving_percent: Option<f64>,
@@ -78,30 +78,30 @@ pub struct ContentFigure {
     pub title: &'static str,
     /// Its name in a line with others.
     pub short: &'static str,
-    /// Returns the asked value; `None` for most figures, because nobody can ask for them.
+    /// Returns the asked value; `None` for most figures, because they cannot be asked for.
     pub asked: fn(&AskedContent) -> Option<f64>,
     /// Returns the achieved value.
     pub achieved: fn(&AchievedContent) -> Option<f64>,
     /// Its standard error, where it is estimated from a sample of blocks.
     pub error: Option<&'static ContentFigure>,
-    /// Number of standard errors in half of its 95 % interval.
+    /// Half of its 95 % interval, in standard errors.
     errors_of_half: f64,
 }
 
-/// Number of standard errors in half of a 95 % interval, by the normal distribution.
+/// Half of a 95 % interval in standard errors, by the normal distribution.
 const NORMAL: f64 = 1.96;
-/// Number of standard errors in half of a 95 % interval, by Student's t with 15 degrees of freedom: the saving of VDO's packer is
-/// estimated from 16 parts.
+/// Half of a 95 % interval in standard errors, by Student's t with 15 degrees of freedom: the saving of VDO's packer is estimated from
+/// 16 parts.
 const OF_SIXTEEN: f64 = 2.13;
 
 impl ContentFigure {
-    /// Half its 95 % interval from its standard error.
+    /// Returns half of its 95 % interval, from its standard error.
     pub fn half_interval(&self, standard_error: f64) -> f64 {
         standard_error * self.errors_of_half
     }
 }
 
-/// A figure of which nothing is asked.
+/// Makes a figure that cannot be asked for.
 const fn found(
     id: &'static str,
     name: &'static str,
@@ -137,7 +137,7 @@ const PACKER_ERROR: ContentFigure =
         c.packer_saving_error_points
     });
 
-/// The shares, in the order in which they are told: those of which something can be asked.
+/// The shares, in the order in which they are shown: the figures that can be asked for.
 pub const CONTENT_SHARES: [ContentFigure; 5] = [
     ContentFigure {
         id: "duplicate_percent",
@@ -191,7 +191,7 @@ pub const CONTENT_SHARES: [ContentFigure; 5] = [
     },
 ];
 
-/// Figures beside the shares: sizes, and the numbers of blocks and standard errors that the shares rest on.
+/// The figures other than shares: sizes, and the numbers of blocks that the shares rest on, with standard errors.
 const BESIDE: [ContentFigure; 8] = [
     ContentFigure {
         id: "lz4_size_mean_bytes",
@@ -212,7 +212,7 @@ const BESIDE: [ContentFigure; 8] = [
     found("live_blocks", "blocks that the addresses hold", |c| c.live_blocks.map(|n| n as f64)),
 ];
 
-/// Every figure of content that is put together over repeats.
+/// Returns every figure of content that is summarised over repeats.
 pub fn content_figures() -> impl Iterator<Item = &'static ContentFigure> {
     CONTENT_SHARES.iter().chain(&BESIDE)
 }

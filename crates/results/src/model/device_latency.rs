@@ -4,27 +4,27 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Latency of one block device, from when an I/O was handed to it until the I/O was done.
+/// Latency of one block device, from when an I/O was handed to it until it was completed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceLatency {
     /// Its name in the experiment (`data`, `vdo`, `vdo-pool`), or the kernel's.
     pub name: String,
-    /// The devices of the same stack right under it, by name.
+    /// Names of the devices of the same stack directly below it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub on: Vec<String>,
     /// The source of its figures; `None` where it has none.
     pub by: Option<LatencySource>,
-    /// Reads that were done.
+    /// Number of completed reads.
     pub reads: u64,
-    /// Writes and discards that were done; empty flushes are not counted.
+    /// Number of completed writes and discards; empty flushes are not counted.
     pub writes: u64,
-    /// HDR histograms in nanoseconds (V2 with deflate, base64): of `read` and `write`, or of `both` where the source does not tell them
-    /// apart. Steps of the source are 9 %: each I/O stands in the middle of its step.
+    /// HDR histograms in nanoseconds (V2 with deflate, base64): `read` and `write`, or `both` where the source does not distinguish them.
+    /// The source's histogram steps are 9 % wide: each I/O is placed in the middle of its step.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub histograms: BTreeMap<String, String>,
-    /// Events that the kernel's buffer had no room for: the figures are not whole where it is not 0.
+    /// Number of events that the kernel's buffer had no room for; if it is not 0 the figures are incomplete.
     pub lost: u64,
-    /// Why there are no figures, in words.
+    /// The reason why there are no figures, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub absent: Option<String>,
 }
@@ -35,9 +35,9 @@ pub struct DeviceLatency {
 pub enum LatencySource {
     /// Statistics that the device mapper keeps of a node.
     DmStats,
-    /// Events of the block layer, from the begin of a bio to the end of the request that it became a part of.
+    /// Events of the block layer, from the start of a bio to the end of the request that it became a part of.
     Requests,
-    /// Events of the block layer, from the begin of a bio to its end.
+    /// Events of the block layer, from the start of a bio to its end.
     Bios,
 }
 

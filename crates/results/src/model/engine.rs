@@ -1,4 +1,4 @@
-//! The facts of how a load was driven: backend, depth, clock.
+//! Facts about how a load was driven: backend, depth, clock.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,23 +7,23 @@ use serde::{Deserialize, Serialize};
 pub struct EngineFacts {
     /// `io_uring`, `libaio`, `sync`, `null`, `sim`.
     pub backend: String,
-    /// Workers.
+    /// Number of workers.
     pub jobs: u32,
-    /// I/Os in flight per worker that were asked for.
+    /// Number of I/Os in flight per worker that was asked for.
     pub depth: u32,
-    /// Tells whether the page cache was passed by (O_DIRECT).
+    /// Tells whether the page cache was bypassed (O_DIRECT).
     pub direct: bool,
     /// Tells whether buffers and files were registered with the ring.
     pub registered: bool,
     /// The clock behind the latencies: `TSC`, `CLOCK_MONOTONIC` or `virtual`.
     pub clock: String,
-    /// Why this backend: in words; empty in results of earlier versions.
+    /// The reason why this backend was chosen, in words; empty in results of earlier versions.
     #[serde(default)]
     pub chosen: String,
     /// The probe's measurements of each backend before it chose; empty when nothing was probed.
     #[serde(default)]
     pub probe: Vec<ProbeFigure>,
-    /// I/Os in flight per worker as they really were.
+    /// The actual number of I/Os in flight per worker.
     #[serde(default)]
     pub in_flight: Option<DepthFigures>,
     /// I/Os per submitting call; `None` when nothing counted them.
@@ -32,7 +32,7 @@ pub struct EngineFacts {
     /// Completions per call that looked for them.
     #[serde(default)]
     pub reaped_per_call: Option<f64>,
-    /// The CPUs that workers were held on (`0-3`); `None` where nothing held them.
+    /// The CPUs that workers were pinned to (`0-3`); `None` where they were not pinned.
     #[serde(default)]
     pub cpus: Option<String>,
     /// The clock and its accuracy; `None` in virtual time.
@@ -60,20 +60,20 @@ pub struct ProbeFigure {
 pub struct DepthFigures {
     /// Mean over the load's duration; before 26 November 2026 over the time from its first submission to its last completion.
     pub mean: f64,
-    /// Most.
+    /// The most at any time.
     pub max: u32,
 }
 
 /// The clock behind the latencies, and how accurate it is.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ClockFacts {
-    /// Why this clock (`the kernel's clocksource is hpet`).
+    /// The reason why this clock was chosen (`the kernel's clocksource is hpet`).
     pub reason: String,
     /// Ticks per second of the TSC; `None` when it is not used.
     pub tsc_hz: Option<f64>,
     /// Largest difference between the clocks of two CPUs, nanoseconds, as far as it can be told.
     pub cpus_apart_ns: Option<u64>,
-    /// CPUs that were compared.
+    /// Number of CPUs that were compared.
     pub cpus: Option<u32>,
     /// Drift against CLOCK_MONOTONIC over the load, parts per million; `None` when the load was too short to tell.
     pub drift_ppm: Option<f64>,

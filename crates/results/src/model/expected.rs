@@ -9,23 +9,23 @@ pub struct ExpectedFigure {
     pub figure: FigureName,
     /// The bound that it is expected to meet.
     pub bound: Bound,
-    /// The figure that it is divided by; `None` where it stands for itself.
+    /// The figure that it is divided by; `None` where the figure itself is expected.
     pub of: Option<FigureName>,
     /// The document or other source of the expectation.
     pub source: Option<String>,
     /// The kind of that source.
     #[serde(default)]
     pub grounds: Grounds,
-    /// The only scale at which it is expected, where the run had another one: nothing can be said then.
+    /// The only scale at which it is expected; set only where the run had another one, so that the expectation cannot be checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<String>,
-    /// Why it can be expected at that scale alone, where the run had another one.
+    /// The reason why it is expected only at that scale; set only where the run had another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
-    /// Why it may be otherwise here, in the words of whoever wrote the experiment; shown where it is.
+    /// Why it may be otherwise here, in the words of whoever wrote the experiment; shown if it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub differs: Option<String>,
-    /// Figures that show why, beside those of the base.
+    /// Figures that may explain a deviation, shown together with those of the base.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<FigureName>,
 }
@@ -51,10 +51,10 @@ impl ExpectedFigure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Grounds {
-    /// A statement of a document, of the same quantity.
+    /// A statement about the same quantity in a document.
     #[default]
     Document,
-    /// Figures of a document's appendix that its text does not have.
+    /// Figures in a document's appendix that are not in its text.
     Appendix,
     /// The data sheet of a device.
     DataSheet,
@@ -62,11 +62,11 @@ pub enum Grounds {
     Layer,
     /// A formula.
     Formula,
-    /// A conclusion: no document says so itself.
+    /// A conclusion drawn from a document that does not state it itself.
     Conclusion,
     /// An earlier measurement, by another program or on another machine.
     Measurement,
-    /// A model that is built to do so: a circle, which shows only that the model works.
+    /// A model that is built to behave so: a circular expectation, which only shows that the model works.
     Model,
 }
 
@@ -105,21 +105,21 @@ pub struct ReportedFacts {
     pub what: String,
     /// Their unit, as the source writes it (`MB/s`).
     pub unit: String,
-    /// The quantity here, where it is another one than the source's.
+    /// The quantity measured here, where it differs from the source's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub here: Option<String>,
     /// The values in the source's order; the others are compared with the first.
     pub values: Vec<ReportedValue>,
 }
 
-/// One of them.
+/// One reported value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReportedValue {
-    /// The figure here that it stands for.
+    /// The figure here that it corresponds to.
     pub figure: FigureName,
     /// The source's number.
     pub value: f64,
-    /// Its spread within the source's run, where the source tells it.
+    /// Its spread within the source's run, where the source states it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<ReportedSpread>,
 }
@@ -146,9 +146,9 @@ pub struct FigureName {
     pub metric: String,
     /// The measured stage; `None` where there is only one.
     pub stage: Option<String>,
-    /// The operation it is of.
+    /// The operation that it describes.
     pub operation: Option<String>,
-    /// The layer it is of.
+    /// The layer that it describes.
     pub layer: Option<String>,
     /// Name of the variant.
     pub variant: String,
@@ -162,7 +162,7 @@ pub enum Bound {
     Above(f64),
     /// Below a value.
     Below(f64),
-    /// At most so far from a value.
+    /// At most this distance from a value.
     Near {
         /// The value.
         value: f64,
@@ -172,7 +172,7 @@ pub enum Bound {
 }
 
 impl Bound {
-    /// The least and the greatest value that are as expected.
+    /// Returns the least and the greatest expected value.
     pub fn range(self) -> (f64, f64) {
         match self {
             Self::Above(value) => (value, f64::INFINITY),

@@ -1,4 +1,4 @@
-//! The facts of a run: its plan in short, the machines it ran on, the states of its cells.
+//! The facts of a run: its plan in brief, the machines it ran on, the states of its cells.
 
 use std::collections::BTreeMap;
 
@@ -35,27 +35,27 @@ pub struct Manifest {
     pub run_id: String,
     /// The command line that started it.
     pub command: Vec<String>,
-    /// When it started: UTC, RFC 3339.
+    /// Time at which it started: UTC, RFC 3339.
     pub started_utc: String,
-    /// When it ended; `None` while it runs and after a kill.
+    /// Time at which it ended; `None` while it runs and after a kill.
     pub ended_utc: Option<String>,
-    /// When and by which command lines it was continued.
+    /// The times and command lines with which it was continued.
     #[serde(default)]
     pub resumed: Vec<ResumeFacts>,
-    /// The device or file of each role that a run on a host began on.
+    /// The device or file of each role that a run on a host began with.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub devices: BTreeMap<String, DeviceFacts>,
     /// The seed everything random came from.
     pub seed: units::Seed,
     /// The accelerator that executed the guest's instructions.
     pub accelerator: Accelerator,
-    /// Why not a better one, in words.
+    /// The reason why there is no better one, in words.
     pub accelerator_reason: Option<String>,
-    /// True when layers and engine were simulated twins: no figure is real.
+    /// Tells whether layers and engine were simulated twins: no figure is real then.
     pub simulated: bool,
-    /// The plan in short: what a report needs of it.
+    /// The plan in brief: what a report needs of it.
     pub plan: PlanFacts,
-    /// The plan as it travelled, opaque to readers.
+    /// The whole plan as it was sent to the machine that ran it; opaque to readers.
     pub plan_document: serde_json::Value,
     /// The machine that `fathom` was started on.
     pub host: MachineFacts,
@@ -67,7 +67,7 @@ pub struct Manifest {
     pub cells: Vec<CellEntry>,
     /// The outcome of the run in words; `None` while it runs and after a kill.
     pub outcome: Option<String>,
-    /// The repeat after which a run with as many repeats as are needed stopped, and why; `None` before that, and for a fixed number of
+    /// The repeat after which a run with as many repeats as needed stopped, and why; `None` before that, and for a fixed number of
     /// repeats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<StoppedFacts>,
@@ -78,20 +78,20 @@ pub struct Manifest {
 pub struct DeviceFacts {
     /// Its size, bytes.
     pub bytes: u64,
-    /// Its identity, whatever it is called; opaque to readers.
+    /// Its identity, which does not depend on its name; opaque to readers.
     pub identity: serde_json::Value,
 }
 
-/// A run that went on: cells that had not ended well ran again.
+/// A continuation of a run: cells that had not ended well ran again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResumeFacts {
-    /// When: UTC, RFC 3339.
+    /// Time of the continuation: UTC, RFC 3339.
     pub started_utc: String,
     /// The command line.
     pub command: Vec<String>,
     /// Number of cells that were kept.
     pub kept: usize,
-    /// Version of the program that went on; `None` in results of earlier versions.
+    /// Version of the program that continued it; `None` in results of earlier versions.
     #[serde(default)]
     pub tool_version: Option<String>,
 }
@@ -109,17 +109,17 @@ pub struct CellEntry {
     pub folder: String,
     /// The cell's state.
     pub state: CellState,
-    /// Why it failed.
+    /// The reason why it failed.
     pub reason: Option<String>,
-    /// CPU time that others took when the cell began, percent of its machine's CPUs; set where the run waited for a quiet machine in vain.
+    /// CPU time that other programs took when the cell began, percent of its machine's CPUs; set if the run waited in vain for a quiet machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disturbed_percent: Option<f64>,
-    /// The host's work for others while the cell ran; set for a cell in a guest.
+    /// The load of other programs on the host while the cell ran; set for a cell in a guest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<MachineLoad>,
 }
 
-/// The plan in short.
+/// The plan in brief.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlanFacts {
     /// Name of the experiment.
@@ -133,7 +133,7 @@ pub struct PlanFacts {
     /// The rule that decides during the run how many repeats are needed; `None` where the number is fixed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sequential: Option<SequentialFacts>,
-    /// Tells whether the order of the variants within each repeat was drawn; it alternated in results of earlier versions.
+    /// Tells whether the order of the variants within each repeat was random; in results of earlier versions it alternated.
     #[serde(default)]
     pub order_drawn: bool,
     /// Its variants in order; the first is the base of comparisons.
@@ -158,20 +158,20 @@ pub struct PlanFacts {
     /// Settings of the scale, as they are written (`vdo.logical_size = "10G"`).
     #[serde(default)]
     pub scaled: Vec<String>,
-    /// The first variant of the file, where only others were chosen: the base is another one then.
+    /// The first variant of the file, if it was not among those chosen to run, so that another variant is the base.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_left_out: Option<String>,
 }
 
 impl Manifest {
-    /// Returns after which repeat a run with as many repeats as are needed stopped, and why, in words; `None` where [`Self::stopped`] is.
+    /// Describes in words after which repeat a run with as many repeats as needed stopped, and why; `None` where [`Self::stopped`] is `None`.
     pub fn stopped_text(&self) -> Option<String> {
         let StoppedFacts { after, why } = self.stopped?;
         Some(format!("after {after} of at most {} repeats: {}", self.plan.repeat, why.text()))
     }
 }
 
-/// Something that was varied at several levels, crossed with every other such thing.
+/// A factor that was varied at several levels, crossed with all other factors.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FactorFacts {
     /// Its name.
@@ -181,8 +181,8 @@ pub struct FactorFacts {
 }
 
 impl PlanFacts {
-    /// Names of the measured stages of all variants, in the order of the file: one that only a later variant has follows the
-    /// stage before it there, and the stages of a variant that shares none come last.
+    /// Returns the names of the measured stages of all variants, in the order of the file: a stage that only a later variant has is placed
+    /// after the stage that precedes it in that variant, and the stages of a variant that shares none with others come last.
     pub fn measured_stages(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for variant in &self.variants {
@@ -201,7 +201,7 @@ impl PlanFacts {
         names
     }
 
-    /// Returns the base of comparisons where it is not the first variant of the file, with the reason; `None` where it is, and where nothing is
+    /// Returns the base of comparisons with the reason, if it is not the first variant of the file; `None` otherwise, and where nothing is
     /// compared.
     pub fn other_base(&self) -> Option<String> {
         let [base, _, ..] = &self.variants[..] else { return None };
@@ -209,7 +209,7 @@ impl PlanFacts {
         Some(format!("{}, since {first}, the first variant of the file, is left out", base.name))
     }
 
-    /// Returns how often each variant is run, in words: `5`, or `auto, at most 27`.
+    /// Describes how often each variant is run: `5`, or `auto, at most 27`.
     pub fn repeats(&self) -> String {
         let Some(sequential) = &self.sequential else { return self.repeat.to_string() };
         let time = sequential.time.map_or_else(String::new, |time| format!(" and {time}"));
@@ -224,7 +224,7 @@ impl PlanFacts {
         }
     }
 
-    /// The figures that measured stages pick from what commands print, with the stage of each; of one stage, where it is named.
+    /// Returns the figures that measured stages pick from the output of commands, each with its stage; only those of `stage` if that is given.
     pub fn picked<'a>(
         &'a self,
         stage: Option<&str>,
@@ -235,7 +235,7 @@ impl PlanFacts {
         measured.flat_map(|s| s.figures.iter().map(|(name, f)| (s.name.as_str(), name.as_str(), f)))
     }
 
-    /// Unit and good direction of a metric that is not in the catalogue: a figure that a stage picks from what its command prints.
+    /// Returns the facts of a metric that is not in the catalogue: a figure that a stage picks from the output of its command.
     pub fn picked_figure(&self, stage: Option<&str>, name: &str) -> Option<&PickedFacts> {
         self.picked(stage).find(|(_, own, _)| *own == name).map(|(.., facts)| facts)
     }
@@ -246,12 +246,12 @@ impl PlanFacts {
 pub struct AskedMetric {
     /// Id of the metric (`iops`, `latency_p99_ns`, `saving_percent`).
     pub metric: String,
-    /// The stage it is of; `None` for every measured one.
+    /// The stage it concerns; `None` for every measured one.
     #[serde(default)]
     pub stage: Option<String>,
-    /// The operation it is of; `None` for a layer's metric.
+    /// The operation it concerns; `None` for a layer's metric.
     pub operation: Option<String>,
-    /// The layer it is of; `None` for every one that has such a metric.
+    /// The layer it concerns; `None` for every one that has such a metric.
     #[serde(default)]
     pub layer: Option<String>,
     /// Relative difference that does not matter (0.03 is 3 %).
@@ -270,7 +270,7 @@ pub struct VariantFacts {
     /// The level of each factor that it was crossed with, by the factor's name.
     #[serde(default)]
     pub levels: BTreeMap<String, String>,
-    /// Settings of the machine that its cells run in, from the experiment, by key: of that of the lab, and of the environment.
+    /// The experiment's settings for the machine that its cells run on, by key: those of the lab's machine, and those of the environment.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub machine: BTreeMap<String, String>,
 }
@@ -284,10 +284,10 @@ pub struct LayerFacts {
     pub name: String,
     /// Its settings as text, defaults included.
     pub settings: BTreeMap<String, String>,
-    /// Its inputs: the name of a device or a layer, by the name of the input. Results from before this was recorded have none.
+    /// The device or layer that each of its inputs leads to, by the name of the input. Empty in results from before this was recorded.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub on: BTreeMap<String, String>,
-    /// Values that formulas give for its figures before it runs.
+    /// Values of its figures that formulas predict before it runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub computed: Vec<Computed>,
 }
@@ -297,7 +297,7 @@ pub struct LayerFacts {
 pub struct Computed {
     /// Id of the metric.
     pub metric: String,
-    /// Which value of it, or by which rule (`with all of its block map`).
+    /// The case or rule that the value is for (`with all of its block map`).
     pub about: String,
     /// The value, in the unit of the metric.
     pub value: f64,
@@ -308,7 +308,7 @@ pub struct Computed {
 pub struct StageFacts {
     /// `allocate`, `load`, ...
     pub kind: String,
-    /// Its traits, which others must know; `None` in results of earlier versions: [`StageFacts::traits`] has it of all.
+    /// Its traits, for other parts of the program; `None` in results of earlier versions. [`StageFacts::traits()`] gives them for all versions.
     #[serde(default)]
     pub traits: Option<StageTraits>,
     /// Its name.
@@ -322,7 +322,7 @@ pub struct StageFacts {
     /// The load of each round of a fill, as asked; `null` for other stages.
     #[serde(default)]
     pub rounds: serde_json::Value,
-    /// The layers that it works on; none where it works on no layer, and in results from before this was recorded.
+    /// The layers that it works on; empty where it works on none, and in results from before this was recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<TargetFacts>,
     /// Size of what it works on, bytes.
@@ -331,46 +331,46 @@ pub struct StageFacts {
     /// Bytes of its I/Os, when that is known beforehand.
     #[serde(default)]
     pub io_bytes: Option<u64>,
-    /// Tells whether a sync, which is measured too, follows a command and brings its data to stable storage; `None` for other stages.
+    /// For a stage with a command: tells whether it is followed by a sync, which is measured too. `None` for other stages.
     #[serde(default)]
     pub synced: Option<bool>,
-    /// The point of a sweep that it is.
+    /// Its point in a sweep, if it belongs to one.
     #[serde(default)]
     pub sweep: Option<SweepFacts>,
-    /// The numbers that are picked from what its command prints, by name.
+    /// The numbers that are picked from the output of its command, by name.
     #[serde(default)]
     pub figures: BTreeMap<String, PickedFacts>,
-    /// The most that caches can hit of its reads, where a law says which blocks are hot.
+    /// The most of its reads that each cache can hit, where a known distribution says which blocks are hot.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caches: Vec<CacheBound>,
 }
 
-/// The most that a cache can hit of the reads of a load: it holds the chunks that are read most, from the start, and keeps them.
+/// The most reads of a load that a cache can hit: the share if it held the most frequently read chunks from the start, and kept them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CacheBound {
     /// Name of the layer.
     pub layer: String,
     /// Share of the reads, percent.
     pub percent: f64,
-    /// Bytes that come in at once.
+    /// Size of a chunk, which the cache fetches at once, bytes.
     pub chunk_bytes: u64,
-    /// The fewest chunks with which it hits that much but for 2 points: so many have to come in before it is warm.
+    /// The fewest chunks with which it reaches that share less 2 percentage points: so many have to come in before it is warm.
     pub chunks: u64,
-    /// The time in which the modelled disk below reads so many chunks at random, as many at once as the load has I/Os in flight: the least that
-    /// warming up takes, nanoseconds; `None` where nothing says how fast the disk is.
+    /// The time in which the modelled disk below reads that many chunks at random, as many at once as the load has I/Os in flight: the shortest
+    /// possible warm-up, nanoseconds; `None` where the speed of the disk is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_up_ns: Option<u64>,
-    /// The smallest chunk that its setting allows, bytes, and the most that it would hit with it, percent; `None` where it has no such setting.
+    /// The smallest chunk that its setting allows, bytes, and the share it could hit with that, percent; `None` where it has no such setting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finest: Option<(u64, f64)>,
 }
 
-/// A number that is picked from what a command prints.
+/// A number that is picked from the output of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PickedFacts {
     /// Its unit.
     pub unit: units::Unit,
-    /// Which direction is good.
+    /// The direction that is good.
     pub better: units::Better,
     /// The regular expression that finds it.
     pub pattern: String,
@@ -386,7 +386,7 @@ pub struct SweepFacts {
 }
 
 impl StageFacts {
-    /// Returns its traits, of results from before they were recorded, too.
+    /// Returns its traits, also for results from before they were recorded.
     pub fn traits(&self) -> StageTraits {
         self.traits.unwrap_or_else(|| StageTraits::before_recorded(&self.kind))
     }

@@ -1,4 +1,4 @@
-//! The figures of a fill, and the proof that it reached what was asked.
+//! The figures of a fill, and the proof that it reached the value asked for.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,17 +7,17 @@ use serde::{Deserialize, Serialize};
 pub struct FillFigures {
     /// Name of the layer that was read.
     pub layer: String,
-    /// Which of its metrics.
+    /// The metric of the layer that was read.
     pub metric: String,
     /// The value that was asked for.
     pub at_least: f64,
-    /// The value before the first round; `None` when the layer told none.
+    /// The value before the first round; `None` when the layer reported none.
     pub before: Option<f64>,
-    /// The value that was read last; `None` when the layer told none.
+    /// The value that was read last; `None` when the layer reported none.
     pub value: Option<f64>,
-    /// Tells whether that is what was asked for.
+    /// Tells whether the value asked for was reached.
     pub reached: bool,
-    /// Rounds that were driven.
+    /// Number of rounds that were driven.
     pub rounds: u32,
     /// Bytes that their writes moved.
     pub bytes_written: u64,

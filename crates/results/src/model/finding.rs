@@ -1,9 +1,9 @@
-//! One thing that the doctor noticed.
+//! A finding of the doctor.
 
 use serde::{Deserialize, Serialize};
 use units::Unit;
 
-/// The severity of a finding: how far it limits what the figures mean.
+/// The severity of a finding: how much it limits the meaning of the figures.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -18,7 +18,7 @@ pub enum Severity {
     Error,
 }
 
-/// One thing that the doctor noticed, with its evidence and what to do.
+/// A finding of the doctor, with its evidence and what to do.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// The rule's id (`emulated_cpu`).
@@ -29,30 +29,30 @@ pub struct Finding {
     pub subject: Option<String>,
     /// The observation, one sentence.
     pub message: String,
-    /// The figures it rests on.
+    /// The figures it rests on, in words.
     pub evidence: String,
     /// The advice: what to do about it.
     pub remedy: String,
-    /// The evidence as numbers, each with the threshold that it was held against.
+    /// The evidence as numbers, each with the threshold that it was compared with.
     #[serde(default)]
     pub figures: Vec<EvidenceFigure>,
-    /// When it was so.
+    /// The period in which it was observed.
     #[serde(default)]
     pub range: Option<TimeRange>,
-    /// The same in words: cell, stage and time (`cell 3 (vdo r2), stage write, from 2 s to 12 s of the cell`).
+    /// That period in words: cell, stage and time (`cell 3 (vdo r2), stage write, from 2 s to 12 s of the cell`).
     #[serde(default)]
     pub place: Option<String>,
     /// Share of its limit that a bottleneck used, or of the I/Os that it touched, percent; bottlenecks are ranked by it. `None` for other
     /// findings.
     #[serde(default)]
     pub explains_percent: Option<f64>,
-    /// Changes that would take a bottleneck away, if it is one: settings of the stack as an experiment's `set` writes them.
+    /// Changes that would remove a bottleneck, if this is one: settings of the stack as an experiment's `set` writes them.
     #[serde(default)]
     pub changes: Vec<Change>,
-    /// Commands that make these changes to a volume of one's own; words in capitals stand for its names.
+    /// Commands with which users make these changes to their own volume; words in capitals stand for its names.
     #[serde(default)]
     pub commands: Vec<String>,
-    /// The proof, from a trial of the change; `None` when nobody tried it.
+    /// The proof, from a trial of the change; `None` when it was not tried.
     #[serde(default)]
     pub proof: Option<Proof>,
 }
@@ -66,7 +66,7 @@ pub struct EvidenceFigure {
     pub value: f64,
     /// Its unit.
     pub unit: Unit,
-    /// The threshold that it was held against, in the same unit.
+    /// The threshold that it was compared with, in the same unit.
     pub threshold: Option<f64>,
 }
 
@@ -80,7 +80,7 @@ impl std::fmt::Display for EvidenceFigure {
     }
 }
 
-/// A stretch of a cell.
+/// A period within a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimeRange {
     /// The cell, by its position in the order of running.
@@ -91,7 +91,7 @@ pub struct TimeRange {
     pub end_ns: u64,
 }
 
-/// Another value of one setting.
+/// A change of one setting to another value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     /// The setting as `set` names it (`vdo.block_map_cache`).
@@ -101,8 +101,8 @@ pub struct Change {
 }
 
 impl Change {
-    /// The line of an experiment that makes the change: of a device it stands at the top of the file, of all else in the `[[variant]]` that is to have
-    /// it.
+    /// Returns the line of an experiment that makes the change. For a device it belongs at the top of the file, otherwise in the `[[variant]]`
+    /// that should have it.
     pub fn line(&self) -> String {
         match self.key.starts_with("devices.") {
             true => self.to_string(),
@@ -110,7 +110,7 @@ impl Change {
         }
     }
 
-    /// Returns where the lines of these changes stand in an experiment, in words.
+    /// Describes where in an experiment the lines of these changes belong.
     pub fn places(changes: &[Self]) -> &'static str {
         let at_top = |change: &Self| change.key.starts_with("devices.");
         match (changes.iter().any(at_top), changes.iter().all(at_top)) {
@@ -129,15 +129,15 @@ impl std::fmt::Display for Change {
     }
 }
 
-/// The outcome of the trial of a suspicion: a run with the change that would take it away.
+/// The outcome of testing a suspected bottleneck: a run with the change that would remove it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProofOutcome {
-    /// With the change it was better, twice.
+    /// It was better with the change, twice.
     Confirmed,
-    /// With the change it was the same or worse.
+    /// It was the same or worse with the change.
     Refuted,
-    /// The runs do not say.
+    /// The runs do not decide.
     Unclear,
 }
 
@@ -152,19 +152,19 @@ impl ProofOutcome {
     }
 }
 
-/// The trial of a bottleneck: the stack with one change beside the stack as it was.
+/// The test of a suspected bottleneck: the stack with one change, compared with the stack as it was.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Proof {
     /// The outcome.
     pub outcome: ProofOutcome,
     /// The figure that was compared, in words.
     pub figure: String,
-    /// Every time that it was measured, each on fresh seeds.
+    /// The rounds of measurements, each on fresh seeds.
     pub rounds: Vec<ProofRound>,
 }
 
 impl Proof {
-    /// Returns what was measured, in words.
+    /// Describes what was measured, in words.
     pub fn describe(&self) -> String {
         let round = |round: &ProofRound| {
             let figures = round.ratio.zip(round.low.zip(round.high));
@@ -179,12 +179,12 @@ impl Proof {
     }
 }
 
-/// One time that base and change were measured beside each other.
+/// One round in which base and change were measured side by side.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProofRound {
     /// The verdict on the change (`better`, `worse`, `same`, `unclear`).
     pub verdict: String,
-    /// Changed over base.
+    /// The figure with the change over that of the base.
     pub ratio: Option<f64>,
     /// Lower end of the ratio's interval.
     pub low: Option<f64>,

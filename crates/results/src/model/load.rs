@@ -16,7 +16,7 @@ use super::EngineFacts;
 pub struct OperationSummary {
     /// I/Os that completed without error.
     pub ios: u64,
-    /// Bytes they moved.
+    /// Bytes that these I/Os moved.
     pub bytes: u64,
     /// Failed I/Os by kind (`ENOSPC`, `EIO`, `short`, ...).
     pub errors: BTreeMap<String, u64>,
@@ -43,37 +43,37 @@ pub struct OperationSummary {
     /// Delay of the submission of I/Os against their intended times; `None` in a closed loop.
     #[serde(default)]
     pub lateness: Option<LatencySummary>,
-    /// Operations on a tree that were tried, whatever came of them; `None` of other loads.
+    /// Number of operations on a tree that were attempted, successful or not; `None` for other loads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempted: Option<u64>,
-    /// Those of them that failed as they had to, by kind (`ENOENT`, `EEXIST`, `ENOSPC`); `None` of other loads.
+    /// The attempted operations that failed as expected, by kind (`ENOENT`, `EEXIST`, `ENOSPC`); `None` for other loads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_errors: Option<BTreeMap<String, u64>>,
-    /// Operations on a tree that were not tried; `None` of other loads.
+    /// Number of operations on a tree that were skipped; `None` for other loads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped: Option<u64>,
 }
 
-/// CPU time of the load: all threads of the process that drove it, the kernel's io_uring workers included,
-/// those that sample not.
+/// CPU time of the load: all threads of the process that drove it, including the kernel's io_uring workers,
+/// but not the threads that take samples.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct CpuFigures {
     /// Seconds in user mode.
     pub user_s: f64,
     /// Seconds in the kernel.
     pub system_s: f64,
-    /// Microseconds per I/O, those within the ramp counted too; `None` when there was none.
+    /// Microseconds per I/O, including I/Os within the ramp; `None` when there was no I/O.
     pub per_io_us: Option<f64>,
-    /// I/Os that ended within the ramp: no other figure counts them, but their CPU time is in these. 0 in results from before 2026-11-26.
+    /// Number of I/Os that ended within the ramp: only the CPU figures include them. 0 in results from before 2026-11-26.
     #[serde(default)]
     pub ramp_ios: u64,
 }
 
-/// The operations that make durable what was written: they move nothing, and count in no amount.
+/// The operations that make written data durable: they move no bytes, and are not counted in amounts of work.
 const DURABLE: [&str; 3] = ["flush", "fsync", "fdatasync"];
 
-/// Returns those of a load's operations whose I/Os are its work, whose cost is told for each of them: all but what makes others durable, and
-/// that where there is nothing else.
+/// Returns the operations that count as the work of a load, over which its cost per I/O is computed: all but those that only make others durable;
+/// these too where there is nothing else.
 pub fn counted_operations<'a>(
     operations: impl Iterator<Item = &'a String> + Clone,
 ) -> impl Iterator<Item = &'a String> {
@@ -90,10 +90,10 @@ pub struct LoadSummary {
     /// The time from the load's start, or the end of its ramp, to its end, nanoseconds. Before 2026-11-25 it began with the first submission
     /// and ended with the last completion.
     pub duration_ns: u64,
-    /// Why it ended: `duration`, `bytes`, `ios`, `passes`, `steady`, `interrupted`, `errors`, `max_errors`; a load of a tree also by `equilibrium`, or as
-    /// `unsettled` where that was not seen in time.
+    /// The reason why it ended: `duration`, `bytes`, `ios`, `passes`, `steady`, `interrupted`, `errors`, `max_errors`; for a load of a tree also
+    /// `equilibrium`, or `unsettled` where that was not reached in time.
     pub ended_by: String,
-    /// Per operation, by its name as given, over all targets.
+    /// The figures of each operation over all targets, by its name as given.
     pub operations: BTreeMap<String, OperationSummary>,
     /// The rate that it was asked for; `None` in a closed loop, and in results from before 2026-11-26.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -101,14 +101,14 @@ pub struct LoadSummary {
     /// The figures of each target, when there are several.
     #[serde(default)]
     pub targets: Vec<TargetSummary>,
-    /// The work of each job, when there are several; nothing in results from before 2026-11-26.
+    /// The work of each job, when there are several; empty in results from before 2026-11-26.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<JobSummary>,
     /// Content that was asked for; `None` when nothing was to be written.
     pub asked: Option<AskedContent>,
     /// Content that was achieved, measured from the bytes handed to the kernel.
     pub achieved: Option<AchievedContent>,
-    /// CPU it cost; `None` where it cannot be known (virtual time).
+    /// CPU time it cost; `None` where that cannot be known (virtual time).
     pub cpu: Option<CpuFigures>,
     /// The backend, depth and clock that drove it.
     pub engine: EngineFacts,
@@ -118,22 +118,22 @@ pub struct LoadSummary {
     /// The log of every I/O, when one was asked for.
     #[serde(default)]
     pub io_log: Option<IoLogFacts>,
-    /// Tells whether the figures settled; `None` when nobody asked.
+    /// Tells whether the figures settled; `None` when that was not asked for.
     #[serde(default)]
     pub steady: Option<SteadyFacts>,
-    /// The counts and wrong blocks of verification; `None` when nobody asked.
+    /// The counts and wrong blocks of verification; `None` when it was not asked for.
     #[serde(default)]
     pub verify: Option<VerifyFigures>,
-    /// The file tree at the end; `None` of other loads.
+    /// The file tree at the end; `None` for other loads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<TreeFacts>,
-    /// The times in which Fathom itself did not run while it lasted, each of a second or more, nanoseconds; empty in results from before
-    /// 2026-11-27, of which a notice says it.
+    /// The durations of pauses of a second or more in which Fathom itself did not run during the load, nanoseconds; empty in results from before
+    /// 2026-11-27, where only a notice tells of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stood_still_ns: Vec<u64>,
     /// Notices for the reader, in sentences.
     pub notices: Vec<String>,
-    /// Things that were asked for and are missing or not whole: a log, a state, a pass. Each sentence is a notice as well.
+    /// Things that were asked for and are missing or incomplete: a log, a state, a pass. Each sentence is a notice as well.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub incomplete: Vec<String>,
 }
@@ -142,7 +142,7 @@ pub struct LoadSummary {
 pub const NOTHING_MEASURED: &str = "Nothing was measured: ";
 
 impl LoadSummary {
-    /// The summary of a load from `seed` that did nothing yet.
+    /// Returns the summary of a load from `seed` that has done nothing yet.
     pub fn empty(seed: units::Seed) -> Self {
         Self {
             seed,
@@ -167,9 +167,9 @@ impl LoadSummary {
         }
     }
 
-    /// I/Os that completed over all of its time, those within a ramp among them, that what layers and CPUs did is shared out over: flushes
-    /// count where it did nothing else ([`counted_operations`]). Those within a ramp are taken to have the shares of those after it. On a tree
-    /// it is operations that were tried: one that misses its file costs time, too.
+    /// Returns the number of I/Os by which the work of layers and CPUs is divided: those completed over the whole load, including the ramp. Flushes
+    /// count only where there is nothing else ([`counted_operations`]). Operations are assumed to have the same shares within the ramp as after it.
+    /// On a tree, attempted operations count: one that misses its file costs time, too.
     pub fn counted_ios(&self) -> u64 {
         let names = counted_operations(self.operations.keys());
         let counted = names.filter_map(|name| self.operations.get(name));
@@ -177,14 +177,14 @@ impl LoadSummary {
         (ios as f64 * self.ramp_factor()).round() as u64
     }
 
-    /// Returns how many times as much as in its figures it did in all of its time, by its I/Os: 1 without a ramp.
+    /// Returns the ratio of all I/Os of the load to those in its figures, which leave out the ramp: 1 without a ramp.
     pub fn ramp_factor(&self) -> f64 {
         let measured = self.operations.values().map(|operation| operation.ios).sum::<u64>() as f64;
         let ramp = self.cpu.map_or(0.0, |cpu| cpu.ramp_ios as f64);
         if measured > 0.0 { (measured + ramp) / measured } else { 1.0 }
     }
 
-    /// The slowest and the fastest job by their I/Os per second; `None` where there are not several, or one of them was at work for no time.
+    /// Returns the slowest and the fastest job by their I/Os per second; `None` unless there are several, and where one of them did not run.
     pub fn slowest_and_fastest(&self) -> Option<(&JobSummary, &JobSummary)> {
         let rates: Option<Vec<_>> = self.jobs.iter().map(|job| Some((job.iops()?, job))).collect();
         let rates = rates.filter(|rates| rates.len() > 1)?;
@@ -192,15 +192,15 @@ impl LoadSummary {
         Some((rates.iter().min_by(by_rate)?.1, rates.iter().max_by(by_rate)?.1))
     }
 
-    /// The I/Os per second of the slowest job, percent of the fastest's: 100 where all did the same, 0 where one did nothing. `None` where
-    /// there is one job, and where none did anything.
+    /// Returns the I/Os per second of the slowest job, percent of the fastest's: 100 where all did the same, 0 where one did nothing. `None`
+    /// where there is only one job, and where none did anything.
     pub fn slowest_job_percent(&self) -> Option<f64> {
         let (slowest, fastest) = self.slowest_and_fastest()?;
         let fastest = fastest.iops().filter(|&iops| iops > 0.0)?;
         Some(100.0 * slowest.iops()? / fastest)
     }
 
-    /// Says of something that was asked for that it is not there, or not whole.
+    /// Records that something that was asked for is missing or incomplete.
     pub fn lacks(&mut self, what: String) {
         self.notices.push(what.clone());
         self.incomplete.push(what);
@@ -214,9 +214,9 @@ pub struct RateFacts {
     pub asked_iops: Option<f64>,
     /// Bytes per second; `None` where I/Os were asked for.
     pub asked_bytes_per_s: Option<f64>,
-    /// The part that was done, or failed, of what was due while the load lasted, percent; `None` where nothing was due.
+    /// The share of the I/Os due while the load lasted that were done or failed, percent; `None` where nothing was due.
     pub done_percent: Option<f64>,
-    /// False where that is less than 95 %, and neither chance nor the wait for the last I/O explains it.
+    /// Tells whether the rate was kept: false where less than 95 % was done, and neither chance nor the wait for the last I/O explains it.
     pub kept: bool,
 }
 
@@ -225,7 +225,7 @@ pub struct RateFacts {
 pub struct TargetSummary {
     /// The target as it was given.
     pub target: String,
-    /// Per operation, by its name as given.
+    /// The figures of each operation, by its name as given.
     pub operations: BTreeMap<String, OperationSummary>,
 }
 
@@ -235,13 +235,13 @@ pub struct JobSummary {
     /// The job, from 0.
     pub job: u32,
     /// The time that it was at work, nanoseconds: from the load's start, or the end of its ramp, until its time was over or its last I/O had
-    /// ended. Its rates are over it: a job that has done its part of an amount is not slower for that.
+    /// ended. Its rates refer to this time, so that a job that finishes its part of an amount early does not seem slower.
     pub duration_ns: u64,
-    /// I/Os that completed without error.
+    /// Number of I/Os that completed without error.
     pub ios: u64,
-    /// Bytes they moved.
+    /// Bytes that these I/Os moved.
     pub bytes: u64,
-    /// I/Os that failed.
+    /// Number of I/Os that failed.
     pub errors: u64,
     /// Its figures per operation, where they were asked for.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -249,7 +249,7 @@ pub struct JobSummary {
 }
 
 impl JobSummary {
-    /// Its I/Os per second while it was at work; `None` where it was not.
+    /// Returns its I/Os per second while it was at work; `None` where it did not run.
     pub fn iops(&self) -> Option<f64> {
         (self.duration_ns > 0).then(|| self.ios as f64 * 1e9 / self.duration_ns as f64)
     }
@@ -260,7 +260,7 @@ impl JobSummary {
 pub struct WorstIo {
     /// Its latency, nanoseconds.
     pub latency_ns: u64,
-    /// When it was submitted, or should have been (open loop), in nanoseconds since the run's epoch.
+    /// Time at which it was submitted, or should have been (open loop), nanoseconds since the run's epoch.
     pub at_ns: u64,
     /// Its offset on the target, bytes.
     pub offset: u64,
@@ -278,8 +278,8 @@ pub struct WorstIo {
 }
 
 impl WorstIo {
-    /// Returns where it went, in words: in a file the offset, on a device the sector; where it is not known which of the two it was, the
-    /// offset.
+    /// Describes where it went: in a file the offset, on a device the sector; the offset, too, if it is not known which of the two the target
+    /// is.
     pub fn place(&self) -> String {
         let on = |word: &str| {
             self.target.as_ref().map_or_else(String::new, |target| format!(" {word} {target}"))
@@ -294,16 +294,16 @@ impl WorstIo {
 /// The outcome of logging every I/O.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IoLogFacts {
-    /// The file; in a result its path inside.
+    /// Path of the log; in a result, relative to its directory.
     pub path: String,
-    /// I/Os in it.
+    /// Number of I/Os in the log.
     pub recorded: u64,
-    /// I/Os that are not: the disk did not keep up, or the log had reached its bound.
+    /// Number of I/Os that are not in it: the disk did not keep up, or the log had reached its size limit.
     pub dropped: u64,
-    /// Those of them that came when it had reached its bound.
+    /// Number of dropped I/Os that came after it had reached its limit.
     #[serde(default)]
     pub beyond: u64,
-    /// Why the log ended early; `None` when it did not.
+    /// The reason why the log ended early; `None` when it did not.
     pub error: Option<String>,
 }
 
@@ -312,13 +312,13 @@ pub struct IoLogFacts {
 pub struct SteadyFacts {
     /// The watched figure: `iops`, `throughput` or `latency`.
     pub metric: String,
-    /// When the window in which it settled ended, nanoseconds since the load's start; `None` when it never settled.
+    /// End of the window in which it settled, nanoseconds since the load's start; `None` when it never settled.
     pub settled_ns: Option<u64>,
     /// Length of the window, nanoseconds.
     pub window_ns: u64,
     /// Drift over the last whole window by the straight line through it, percent of its mean; `None` before one was full.
     pub slope_percent: Option<f64>,
-    /// Largest less smallest value of that window, percent of its mean.
+    /// Largest minus smallest value of that window, percent of its mean.
     pub spread_percent: Option<f64>,
     /// Drift that was allowed, percent.
     pub slope_limit_percent: f64,

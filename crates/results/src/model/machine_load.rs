@@ -1,15 +1,15 @@
-//! The load of a machine by others than a cell, while the cell ran.
+//! The load on a machine that did not come from the cell, while the cell ran.
 
 use serde::{Deserialize, Serialize};
 
-/// The load of a machine by others than the cell that it ran; `None` for every figure that the machine does not tell.
+/// The load on a machine that did not come from the cell it ran; `None` for every figure that the machine does not report.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct MachineLoad {
-    /// CPU time of programs that are not the run's, percent of all CPUs.
+    /// CPU time of programs that do not belong to the run, percent of all CPUs.
     pub others_percent: Option<f64>,
     /// CPU time that the machine's own host took from it, percent of all CPUs.
     pub steal_percent: Option<f64>,
-    /// Share of the time in which some thread waited for a CPU (PSI), percent; the run's own threads among them.
+    /// Share of the time in which some thread, of the run or another, waited for a CPU (PSI), percent.
     pub cpu_pressure_percent: Option<f64>,
     /// Share of the time in which some thread waited for memory, percent.
     pub memory_pressure_percent: Option<f64>,
@@ -20,7 +20,7 @@ pub struct MachineLoad {
 }
 
 impl MachineLoad {
-    /// Returns the load over two times together, each with its length; a figure that one of them lacks is missing.
+    /// Combines the load of two periods, each with its length; a figure that one of them lacks is missing from the result.
     pub fn over([(one, first), (other, second)]: [(Self, u64); 2]) -> Self {
         let share = first as f64 / (first + second).max(1) as f64;
         let mean =

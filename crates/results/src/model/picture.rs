@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 pub struct PictureFacts {
     /// The subject of the picture.
     pub show: Show,
-    /// The measured stage that it is of; `None` for every one.
+    /// The measured stage that it shows; `None` for every one.
     #[serde(default)]
     pub stage: Option<String>,
-    /// The operation that it is of; `None` for every one.
+    /// The operation that it shows; `None` for every one.
     #[serde(default)]
     pub operation: Option<String>,
-    /// The layer that it is of.
+    /// The layer that it shows.
     #[serde(default)]
     pub layer: Option<String>,
     /// The layer's figures that are drawn: metrics, or fields of its charts.
@@ -25,7 +25,7 @@ pub struct PictureFacts {
     /// The figure of a curve or of bars.
     #[serde(default)]
     pub metric: Option<String>,
-    /// The factor or the swept key that a curve is over; `None` for the one with the most levels.
+    /// The factor or swept key on a curve's horizontal axis; `None` for the one with the most levels.
     #[serde(default)]
     pub by: Option<String>,
 }
@@ -60,7 +60,7 @@ pub enum Show {
 }
 
 impl Show {
-    /// Everything that can be asked for.
+    /// All subjects that can be asked for.
     pub const ALL: [Self; 7] = [
         Self::IopsOverTime,
         Self::ThroughputOverTime,
@@ -71,7 +71,7 @@ impl Show {
         Self::Comparison,
     ];
 
-    /// The word for it in an experiment.
+    /// The word for it in an experiment's file.
     pub fn word(self) -> &'static str {
         match self {
             Self::IopsOverTime => "iops over time",

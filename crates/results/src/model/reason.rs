@@ -1,10 +1,10 @@
-//! Why something failed: what happened in plain words, and what QEMU or the guest's kernel said.
+//! Reasons of failures: what happened in plain words, and the output of QEMU or the guest's kernel.
 
-/// Marks at which the words of QEMU or of the guest's kernel begin in a reason.
+/// Marks at which the output of QEMU or of the guest's kernel begins in a reason.
 const OTHERS: [&str; 2] = [": QEMU: ", ": Kernel panic"];
 
-/// Splits a reason into what happened and the raw words of QEMU or of the guest's kernel, which few readers want to see first. Without
-/// such words the second part is `None`.
+/// Splits a reason into what happened and the raw output of QEMU or of the guest's kernel, which few readers want to see first. Without
+/// such output the second part is `None`.
 pub fn plain_and_raw(reason: &str) -> (&str, Option<&str>) {
     let others = OTHERS.iter().filter_map(|mark| reason.find(mark)).min();
     match others {

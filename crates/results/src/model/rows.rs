@@ -37,16 +37,16 @@ pub struct IntervalRow {
     pub end_ns: u64,
     /// I/Os that completed without error.
     pub ios: u64,
-    /// Bytes they moved.
+    /// Bytes that these I/Os moved.
     pub bytes: u64,
     /// I/Os that failed.
     pub errors: u64,
-    /// The outcomes that only operations on a tree have; `None` of other loads, and in results from before 2026-11-27.
+    /// The outcomes that only operations on a tree have; `None` for other loads, and in results from before 2026-11-27.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcomes: Option<Outcomes>,
     /// Latency of the completed I/Os; `None` when there were none.
     pub latency: Option<LatencySummary>,
-    /// Their HDR histogram in nanoseconds: V2 with deflate, base64.
+    /// The HDR histogram of their latencies in nanoseconds: V2 with deflate, base64.
     pub histogram: Option<String>,
 }
 
@@ -55,7 +55,7 @@ pub struct IntervalRow {
 pub struct JobRow {
     /// The job, from 0.
     pub job: u32,
-    /// Its part.
+    /// The job's part of the interval.
     #[serde(flatten)]
     pub part: IntervalRow,
 }
@@ -63,7 +63,7 @@ pub struct JobRow {
 /// The figures that one source gave at one moment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SampleRow {
-    /// When reading began, in nanoseconds since the run's epoch.
+    /// Time at which reading began, nanoseconds since the run's epoch.
     pub at_ns: u64,
     /// Id of the probe (`vdo.stats`, `machine.diskstats`, `vdo.threads`, ...).
     pub source: String,
@@ -71,11 +71,11 @@ pub struct SampleRow {
     pub cost_ns: u64,
     /// CPU time that reading and parsing took, nanoseconds.
     pub cost_cpu_ns: u64,
-    /// Set on a sample taken at a defined state: `allocated`, `settled`, `stage_start`, `stage_end`, `stage_settled`.
+    /// The defined state in which the sample was taken, if any: `allocated`, `settled`, `stage_start`, `stage_end`, `stage_settled`.
     pub mark: Option<String>,
     /// The figures; nested names are joined with dots (`packer.compressedBlocksWritten`).
     pub fields: Fields,
-    /// Why there are none, when reading failed.
+    /// The reason why there are no figures, when reading failed.
     pub error: Option<String>,
 }
 
@@ -107,8 +107,8 @@ pub struct StageEdge {
     pub name: String,
     /// Tells whether its figures are the measured ones.
     pub measured: bool,
-    /// False at its start, true at its end.
+    /// Tells whether it ended; false at its start.
     pub ended: bool,
-    /// Nanoseconds since the run's epoch.
+    /// Time, nanoseconds since the run's epoch.
     pub at_ns: u64,
 }

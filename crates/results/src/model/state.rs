@@ -1,4 +1,4 @@
-//! A state that a stage brings a layer to, and the criteria by which it is known to be in it.
+//! A state that a stage brings a layer to, and the criteria that prove it.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,18 +6,18 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Requirement {
-    /// It is so much at least.
+    /// The value is at least this.
     BeAtLeast(f64),
-    /// It is so much at most.
+    /// The value is at most this.
     BeAtMost(f64),
-    /// It is above 0 over the last round.
+    /// The value over the last round is above 0.
     Grow,
-    /// Over the last round it is what it was over the round before, give or take so many percent of that.
+    /// The value over the last round differs from that over the round before by at most this many percent.
     StayWithin(f64),
 }
 
 impl Requirement {
-    /// Tells whether `value` meets it; `before` is what was read a round earlier.
+    /// Tells whether `value` meets the requirement; `before` is the value read a round earlier.
     pub fn is_met(self, before: Option<f64>, value: Option<f64>) -> bool {
         let Some(value) = value else { return false };
         match self {
@@ -29,18 +29,18 @@ impl Requirement {
         }
     }
 
-    /// Tells whether it is about the last round alone, not about all since the stage began.
+    /// Tells whether it concerns only the last round, not the whole time since the stage began.
     pub fn is_of_a_round(self) -> bool {
         matches!(self, Self::Grow | Self::StayWithin(_))
     }
 }
 
-/// One thing that must hold of a layer, or of a device below it, in some state.
+/// One condition that a layer, or a device below it, must meet in some state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Criterion {
     /// Name of the layer or the device.
     pub layer: String,
-    /// Which of its metrics.
+    /// The metric.
     pub metric: String,
     /// The requirement on the metric.
     pub must: Requirement,
@@ -54,7 +54,7 @@ pub struct CriterionResult {
     pub criterion: Criterion,
     /// The value that was read a round earlier, if there was one.
     pub before: Option<f64>,
-    /// The value that was read last; `None` where none was told.
+    /// The value that was read last; `None` where none was reported.
     pub value: Option<f64>,
     /// Tells whether it holds.
     pub met: bool,

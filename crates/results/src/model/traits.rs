@@ -1,11 +1,11 @@
-//! Traits of a stage: what others must know of what it does, whatever its kind is called.
+//! Traits of a stage: what other parts of the program need to know about it, without knowing its kind by name.
 
 use serde::{Deserialize, Serialize};
 
 /// Traits of a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageTraits {
-    /// Data that it brings.
+    /// The data that it writes to the layer it works on.
     pub data: StageData,
     /// Tells whether it works on a layer.
     pub on_layer: bool,
@@ -17,7 +17,7 @@ pub struct StageTraits {
     pub down: bool,
 }
 
-/// Data that a stage brings to what it works on.
+/// The data that a stage writes to what it works on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StageData {
@@ -25,26 +25,26 @@ pub enum StageData {
     Nothing,
     /// Zeros, one block in many, which make layers allocate.
     Allocation,
-    /// As much as its load writes.
+    /// The data of its load.
     Load,
-    /// Rounds of its load; nobody knows beforehand how many.
+    /// The data of several rounds of its load; their number is not known beforehand.
     Rounds,
-    /// Rounds of its load until a layer is in a state.
+    /// The data of rounds of its load until a layer is in a state.
     State,
-    /// Data of its own, which nobody looks at.
+    /// Data of its own, which is not measured.
     Foreign,
-    /// Perhaps some: nobody knows.
+    /// Not known: perhaps some data.
     #[default]
     Unknown,
 }
 
 impl StageTraits {
-    /// Returns the traits of a stage that works on a layer and brings `data`.
+    /// Returns the traits of a stage that works on a layer and writes `data`.
     pub const fn of(data: StageData) -> Self {
         Self { data, on_layer: true, timed: false, down: false }
     }
 
-    /// Returns the traits of stages of this kind in results from before they were recorded. No other place knows a kind by its name.
+    /// Returns the traits of stages of this kind in results from before they were recorded. This is the only place that knows kinds by name.
     pub(super) fn before_recorded(kind: &str) -> Self {
         let timed = Self { timed: true, ..Self::of(StageData::Nothing) };
         match kind {

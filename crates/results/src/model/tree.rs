@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 /// State of a file tree at the end of a load, as the load recorded it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TreeFacts {
-    /// Names that have a file, not counting hard and soft links.
+    /// Number of names that have a file, not counting hard and soft links.
     pub files: u64,
-    /// Directories that the load made and that still exist: those of the tree, and those of `mkdir`.
+    /// Number of directories that the load made and that still exist: those of the tree, and those of `mkdir`.
     pub directories: u64,
     /// Sizes of all files together, each counted once.
     pub bytes: u64,
@@ -29,7 +29,7 @@ pub struct Outcomes {
 /// State of a file tree at one moment of a load, as the load recorded it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Population {
-    /// Names that have a file, links apart.
+    /// Number of names that have a file, not counting links.
     pub files: u64,
     /// Sizes of all files together, each counted once.
     pub bytes: u64,
@@ -48,6 +48,6 @@ pub struct EquilibriumFacts {
     pub never: Option<String>,
     /// Operations of all workers after which the number of files was observed to be stable; `None` if it was not.
     pub files_at_rest_after: Option<u64>,
-    /// The same of the bytes of all files.
+    /// The same for the bytes of all files.
     pub bytes_at_rest_after: Option<u64>,
 }

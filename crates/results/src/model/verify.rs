@@ -7,17 +7,17 @@ use units::show;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WrongKind {
-    /// Nearly one content: bits or sectors of it are spoilt.
+    /// A known content in which some bits or sectors are damaged.
     Corrupt,
     /// Some sectors of one content, the others of another.
     Torn,
-    /// A whole block that this address held before: a write was lost.
+    /// An older block of this address: a write was lost.
     Stale,
-    /// A whole block whose home is another address.
+    /// An intact block that belongs to another address.
     Misplaced,
     /// Zeros where there was data.
     Zeros,
-    /// Nothing that this program writes with this content.
+    /// Data that the load never wrote to its targets.
     Foreign,
 }
 
@@ -39,10 +39,10 @@ impl WrongKind {
     }
 }
 
-/// A block that is not what its address must hold.
+/// A block whose content is not what its address must hold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WrongBlock {
-    /// When it was read, nanoseconds since the run's epoch.
+    /// Time at which it was read, nanoseconds since the run's epoch.
     pub at_ns: u64,
     /// Number of the target in the load, from 0.
     pub target: u32,
@@ -52,59 +52,59 @@ pub struct WrongBlock {
     pub length: u32,
     /// The way in which it is wrong.
     pub kind: WrongKind,
-    /// Content id that must stand there, in hexadecimal; `None` where only its short hash was kept.
+    /// The content id expected there, in hexadecimal; `None` where only its short hash was kept.
     pub expected: Option<String>,
-    /// Content id that stands there, or of which most of it is; `None` for zeros and for foreign data.
+    /// The content id found there, or that of most of the block; `None` for zeros and for foreign data.
     pub found: Option<String>,
-    /// Sectors of 512 bytes that are wrong, counted from 0 within the block.
+    /// Indices of the wrong sectors of 512 bytes, from 0 within the block.
     pub sectors: Vec<u32>,
-    /// Bits that are wrong, counted from 0 within the block; at most 16 of them.
+    /// Indices of the wrong bits, from 0 within the block; at most 16 of them.
     pub bits: Vec<u32>,
     /// The place where a misplaced block belongs: number of the target and offset in bytes, the first of `homes`.
     pub home: Option<(u32, u64)>,
-    /// Number of addresses that must hold this content, by what was written.
+    /// Number of addresses that must hold the misplaced content.
     pub homes: u64,
 }
 
 /// Counts of blocks that reads checked against the content that their addresses must hold.
 ///
-/// A block that was read is checked, and is then correct or wrong, where it is known what was written there. All others are untouched, unwritten
+/// A block that was read is checked, and found correct or wrong, if it is known what was written there. All other blocks are untouched, unwritten
 /// or unsure.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, remote = "Self")]
 pub struct VerifyFigures {
-    /// Blocks that were read whole.
+    /// Number of blocks that were read whole.
     pub read: u64,
-    /// Blocks of them that were checked.
+    /// Number of these that were checked.
     pub checked: u64,
-    /// Blocks that held what they must hold.
+    /// Number of checked blocks that were right.
     pub correct: u64,
-    /// Blocks that nobody had written and that held zeros, as those of a new file must: true, and no proof of any write.
+    /// Number of blocks that were never written and held zeros, as in a new file: right, but no proof of any write.
     pub untouched: u64,
-    /// Blocks that nobody had written, whose write failed, or that were discarded where that promises nothing: anything may
-    /// stand there.
+    /// Number of blocks that were never written, whose write failed, or that were discarded where a discard guarantees nothing: they may hold
+    /// anything.
     pub unwritten: u64,
-    /// Blocks that changed several times while they were read, so that nothing can be said.
+    /// Number of blocks that changed several times while they were read, so that they cannot be judged.
     pub unsure: u64,
-    /// Bytes that were read and do not make up a whole block, so that they were not checked.
+    /// Bytes that were read but do not form a whole block, so that they were not checked.
     pub partial_bytes: u64,
-    /// Memory that the state of the targets' blocks took, bytes; 0 where all followed from what was written.
+    /// Memory for the state of the targets' blocks, bytes; 0 where no state was needed to know what must be there.
     pub table_bytes: u64,
-    /// Blocks made of two writes.
+    /// Number of blocks made of two writes.
     pub torn: u64,
-    /// Blocks that held an older write of the same address.
+    /// Number of blocks that held an older write of the same address.
     pub stale: u64,
-    /// Blocks that held the data of another address.
+    /// Number of blocks that held the data of another address.
     pub misplaced: u64,
-    /// Blocks of which bits or sectors are spoilt.
+    /// Number of blocks with damaged bits or sectors.
     pub corrupt: u64,
-    /// Blocks that held zeros where there was data.
+    /// Number of blocks that held zeros where there was data.
     pub zeros: u64,
-    /// Blocks that held nothing that was ever written.
+    /// Number of blocks that held data that was never written.
     pub foreign: u64,
     /// The first wrong blocks.
     pub wrong: Vec<WrongBlock>,
-    /// The first of them, in sentences.
+    /// The first wrong blocks, in sentences.
     pub first: Vec<String>,
 }
 
@@ -127,7 +127,7 @@ impl<'de> Deserialize<'de> for VerifyFigures {
 }
 
 impl VerifyFigures {
-    /// Counts a block that was read, and what it was found to be: wrong in one way, or right.
+    /// Counts a block that was checked: wrong in the given way, or right.
     pub fn judged(&mut self, wrong: Option<WrongKind>) {
         self.checked += 1;
         match wrong {
@@ -136,12 +136,12 @@ impl VerifyFigures {
         }
     }
 
-    /// Blocks that were wrong, of any kind.
+    /// Returns the number of blocks that were wrong, of any kind.
     pub fn wrong_blocks(&self) -> u64 {
         WrongKind::ALL.iter().map(|&kind| self.count(kind)).sum()
     }
 
-    /// Blocks that were wrong in one way.
+    /// Returns the number of blocks that were wrong in one way.
     pub fn count(&self, kind: WrongKind) -> u64 {
         match kind {
             WrongKind::Corrupt => self.corrupt,
@@ -153,7 +153,7 @@ impl VerifyFigures {
         }
     }
 
-    /// The kinds that were found and how often: `2 torn and 260 foreign`; `None` where no block was wrong.
+    /// Describes the kinds of wrong blocks and their numbers: `2 torn and 260 foreign`; `None` where no block was wrong.
     pub fn wrong_kinds(&self) -> Option<String> {
         let kinds = WrongKind::ALL.iter().filter(|&&kind| self.count(kind) > 0);
         let kinds: Vec<_> =
@@ -162,7 +162,7 @@ impl VerifyFigures {
         Some(if rest.is_empty() { last.clone() } else { format!("{} and {last}", rest.join(", ")) })
     }
 
-    /// Returns what a load that must not pass for good found: `verification found 260 foreign blocks among 8,192 checked`; `None` where no
+    /// Returns the error text of a load with wrong blocks: `verification found 260 foreign blocks among 8,192 checked`; `None` where no
     /// block was wrong.
     pub fn accusation(&self) -> Option<String> {
         let blocks = if self.wrong_blocks() == 1 { "block" } else { "blocks" };
@@ -205,8 +205,8 @@ impl VerifyFigures {
     }
 }
 
-/// `262 wrong (2 torn and 260 foreign) of 8,187 checked, of 8,192 read`; without a block that was checked nothing is said of wrong
-/// ones. Blocks that nobody had written are named where there are some.
+/// Writes `262 wrong (2 torn and 260 foreign) of 8,187 checked, of 8,192 read`; wrong blocks are only mentioned if any block was checked,
+/// and blocks that were never written if there are some.
 impl std::fmt::Display for VerifyFigures {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         let (checked, read) = (show::grouped(self.checked), show::grouped(self.read));
@@ -227,7 +227,7 @@ impl std::fmt::Display for VerifyFigures {
 }
 
 impl WrongBlock {
-    /// Returns where it is and how it is wrong, for people; `targets` are the names of the load's targets.
+    /// Describes where the block is and how it is wrong; `targets` are the names of the load's targets.
     pub fn sentence(&self, targets: &[String]) -> String {
         let name = |target: u32| {
             let name = targets.get(target as usize);

@@ -5,12 +5,12 @@ use super::{AchievedContent, AskedContent, CellRecord, LoadSummary, StageData, S
 /// Content of one or more loads together.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Written {
-    /// Loads that wrote.
+    /// Number of loads that wrote.
     pub loads: usize,
-    /// The asked content, in the figures that the loads agree on; `None` when nothing was to be written.
+    /// The asked content, with only the figures in which all loads agree; `None` when nothing was to be written.
     pub asked: Option<AskedContent>,
-    /// The achieved content. Of several loads it has only the figures that add up: duplicates, and all that rests on them, do not, because
-    /// nobody looked for those of one load in another. `None` when nothing was written, or when one of the loads does not know what it wrote.
+    /// The achieved content. For several loads it has only figures that can be added: not duplicates and what depends on them, because duplicates
+    /// across loads were not searched for. `None` when nothing was written, or when one of the loads did not measure what it wrote.
     pub achieved: Option<AchievedContent>,
 }
 
@@ -20,7 +20,7 @@ impl CellRecord {
         written(self.stages.iter().filter(|stage| stage.measured))
     }
 
-    /// Returns what was written while the figures of layers grew: from the first measured stage to the end.
+    /// Returns what was written in the time that the growth of layers' figures covers: from the first measured stage to the end.
     pub fn content_of_growth(&self) -> Written {
         let first = self.stages.iter().position(|stage| stage.measured).unwrap_or(0);
         written(self.stages.iter().skip(first))
@@ -35,7 +35,7 @@ pub fn written<'a>(stages: impl IntoIterator<Item = &'a StageRecord>) -> Written
         .filter_map(|stage| stage.load.as_ref())
         .filter(|load| load.asked.is_some() || load.achieved.is_some())
         .collect();
-    // A copied file is data of its own, which nobody measures; what a fill writes is not looked at either.
+    // The content of copied files and of fills is not measured.
     let filled = |stage: &StageRecord| stage.fill.as_ref().is_some_and(|f| f.bytes_written > 0);
     let copied =
         stages.iter().any(|stage| stage.traits().data == StageData::Foreign || filled(stage));
@@ -50,7 +50,7 @@ pub fn written<'a>(stages: impl IntoIterator<Item = &'a StageRecord>) -> Written
     Written { loads: loads.len(), asked, achieved }
 }
 
-/// Returns what was asked of both.
+/// Returns the figures for which the same was asked of both loads.
 fn agreed(one: &AskedContent, other: &AskedContent) -> AskedContent {
     let same = |one: Option<f64>, other: Option<f64>| one.filter(|_| one == other);
     AskedContent {
@@ -63,7 +63,7 @@ fn agreed(one: &AskedContent, other: &AskedContent) -> AskedContent {
     }
 }
 
-/// Returns what is known of the blocks of both.
+/// Returns the figures that are known for the blocks of both loads together.
 fn together(one: &AchievedContent, other: &AchievedContent) -> AchievedContent {
     let sum = |a: Option<u64>, b: Option<u64>| Some(a? + b?);
     let blocks = sum(one.blocks, other.blocks);

@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{Mode, OFlags, mkdirat, openat};
 use rustix::io::Errno;
 
-/// A name in a folder that is open: whoever exchanges the folder for a link afterwards leads nobody astray.
+/// A name in an open folder: replacing the folder by a link afterwards has no effect.
 #[derive(Debug)]
 pub struct Place {
     folder: OwnedFd,
@@ -17,12 +17,12 @@ pub struct Place {
 }
 
 impl Place {
-    /// Opens the folders on the way from `root` to `path`; those that are missing are made.
+    /// Opens the folders on the way from `root` to `path`; missing ones are made.
     pub(super) fn make(root: &File, path: &Path) -> io::Result<Self> {
         Self::walk(root, path, true)
     }
 
-    /// Opens the folders on the way from `root` to `path`, all of which have to be there.
+    /// Opens the folders on the way from `root` to `path`; all of them must exist.
     pub(super) fn find(root: &File, path: &Path) -> io::Result<Self> {
         Self::walk(root, path, false)
     }
@@ -49,13 +49,13 @@ impl Place {
         Ok(Self { folder, name: path.file_name().unwrap_or_default().to_owned() })
     }
 
-    /// Returns the path that leads this process to it, as long as this value lives.
+    /// Returns the path by which this process reaches it, as long as this value lives.
     pub fn way(&self) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}", self.folder.as_raw_fd())).join(&self.name)
     }
 }
 
-/// Returns a path that stays inside a result; `None` for any other.
+/// Returns the path if it stays inside a result; `None` otherwise.
 pub(super) fn inside(path: &str) -> Option<&Path> {
     let path_of = Path::new(path);
     let stays = path_of.components().all(|part| matches!(part, Component::Normal(_)));

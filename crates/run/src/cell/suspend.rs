@@ -1,4 +1,4 @@
-//! A cell between two machines: it stops where its machine boots anew, becomes a value, and goes on from that value on another one.
+//! A cell between two machines: it stops where its machine reboots, becomes a value, and continues from that value on another machine.
 
 use std::time::Duration;
 
@@ -20,11 +20,11 @@ use crate::stop::Stop;
 use crate::suspended::{Halt, SuspendedCell};
 use crate::watch::CellSamplers;
 
-/// The part of a load's duration in the midst of which a crash comes.
+/// The range of a load's duration in which a crash comes, as fractions.
 const EARLIEST: f64 = 0.1;
 const LATEST: f64 = 0.9;
 
-/// Goes on with a cell on this machine, whose clock goes on, too; its record has been handed in when this returns.
+/// Continues a cell, and its clock, on this machine; its record has been handed in when this returns.
 pub(crate) fn go_on(
     scene: &CellContext,
     plan: &CellPlan,
@@ -38,7 +38,7 @@ pub(crate) fn go_on(
     } = from;
     loader.take_up(known);
     let halted = plan.stages.get(halt.stage);
-    // What crashed in the midst of a load has not said so.
+    // A machine that crashed during a load could not note that the crash worked on the target.
     if let Some(crash) = halted.filter(|stage| stage.cuts_load) {
         loader.worked_on(crash);
     }
@@ -82,7 +82,7 @@ impl Running<'_> {
         }
     }
 
-    /// Does the steps before the machine boots, after which its devices are nobody's.
+    /// Does the steps before the machine reboots, after which its devices are no longer held.
     pub(super) fn before_boot(&mut self, steps: &[Step]) -> Result<(), Stop> {
         self.executor.intact("take the stack down").map_err(|error| stopped(&error))?;
         self.executor.release();
@@ -91,8 +91,8 @@ impl Running<'_> {
         Ok(())
     }
 
-    /// Makes the cell a value and hands it over. Counters begin anew on the next machine, so that the figures of the stages that have
-    /// ended are final, and a window that a boot cuts has none.
+    /// Makes the cell a value and hands it over. Counters start at 0 on the next machine, so the figures of the stages that have ended are final,
+    /// and a window that a reboot interrupts has no figures.
     fn suspend(mut self, halt: Halt, loader: &mut dyn Loader) -> CellState {
         figures::of_stages(self.plan, &self.samples, &mut self.record.stages, self.final_stages);
         self.scene.recorder.record(&self.record);
@@ -111,13 +111,13 @@ impl Running<'_> {
         tracing::info!(cell = suspended.cell, stage = halt.stage, "the cell goes on elsewhere");
         self.scene.recorder.send(Message::Suspended(Box::new(suspended)));
         if after.is_sudden() {
-            // Nothing is brought to its end: the host ends this machine.
+            // A sudden end: nothing is finished here, and the host kills this machine.
             (self.scene.suffer)(InjectedFault::Hang);
         }
         CellState::Running
     }
 
-    /// Returns what ends this machine at a drawn moment of stage `index`, a load that began at `start_ns`, where the stage after it says so.
+    /// Returns the timer that ends this machine at a random moment of stage `index`, a load that began at `start_ns`, if the next stage asks for it.
     pub(super) fn crash_within(
         &self,
         (index, start_ns): (usize, u64),
@@ -130,10 +130,9 @@ impl Running<'_> {
         let halt = Halt { stage: index + 1, step: boot + 1, start_ns: 0 };
         let share = self.plan.seed.derive(&format!("crash {}", crash.name)).generator().unit();
         let mut record = self.record.clone();
-        // Counters begin anew on the next machine.
+        // Counters start at 0 on the next machine, so the figures so far are final.
         figures::of_stages(self.plan, &watch.marked(), &mut record.stages, self.final_stages);
-        let error =
-            Some(format!("it did not come to its end: stage '{}' came in its midst", crash.name));
+        let error = Some(format!("it was not finished: stage '{}' came during it", crash.name));
         record.stages.push(StageRecord { error, ..stage.begun(index, start_ns) });
         let cell = SuspendedCell {
             after: self.ends_by(halt),
@@ -163,7 +162,7 @@ impl Running<'_> {
         })
     }
 
-    /// Returns how this machine ends before a cell goes on at `halt`: the step before says it.
+    /// Returns how this machine ends before a cell continues at `halt`, as the step before `halt` says.
     fn ends_by(&self, halt: Halt) -> MachineEnd {
         match halt.boot(self.plan).map(|step| &step.action) {
             Some(Action::Reboot { after }) => *after,

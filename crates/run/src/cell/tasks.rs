@@ -1,4 +1,4 @@
-//! Tasks of the stages of a cell, and the check that a layer is then in the state that its stage is to bring it to.
+//! Tasks of the stages of a cell, and the check that a layer has reached the state that its stage is for.
 
 use layers::ROUND_END;
 use layers::step::{Action, Step};
@@ -19,7 +19,7 @@ use crate::turn::{self, LoadId};
 use crate::watch::CellSamplers;
 
 impl Running<'_> {
-    /// Does what the stage is for, from its step number `first` on.
+    /// Does the task of the stage, from its step number `first` on.
     pub(super) fn task(
         &mut self,
         (index, stage, first): (usize, &StagePlan, usize),
@@ -57,7 +57,7 @@ impl Running<'_> {
         }
     }
 
-    /// Does the steps of a stage. Where they gave names, what is sampled has other names from then on.
+    /// Does the steps of a stage. If they bound names, the samplers are restarted with the new values.
     fn stage_steps(
         &mut self,
         (steps, first): (&[Step], usize),
@@ -110,7 +110,7 @@ impl Running<'_> {
             criteria: &mut criteria,
         };
         let (figures, stop) = fill::until(planned, deadline, &mut ground);
-        // The record has the figures; nothing is amiss that it would have to note.
+        // Only shown, not noted: the record has the figures, and nothing is wrong.
         if let Some(text) = fill::proof(&stage.name, &figures, self.scene.clock.is_simulated()) {
             self.scene.recorder.event(Event::Notice { cell: Some(self.plan.index), text });
         }
@@ -122,7 +122,7 @@ impl Running<'_> {
         }
     }
 
-    /// Tells whether the layer is in the state that the stage is to bring it to; a fill has looked already.
+    /// Checks that the layer has reached the state that the stage is for; a fill has read the criteria already.
     pub(super) fn state(
         &mut self,
         stage: &StagePlan,
@@ -132,7 +132,7 @@ impl Running<'_> {
         let Some(plan) = &stage.state else { return Ok(done) };
         let interrupted = matches!(done.stop, Some(Stop::Interrupted));
         if interrupted || self.scene.clock.is_simulated() {
-            // Nobody looks at what was given up, and what was recorded once proves nothing.
+            // An interrupted stage is not checked, and a simulated layer only repeats recorded readings, which prove nothing.
             return Ok(StageOutcome { state: None, ..done });
         }
         if matches!(done.stop, Some(Stop::Failed(_))) {

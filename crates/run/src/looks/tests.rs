@@ -296,7 +296,7 @@ fn the_guest_finishes_when_all_that_is_asked_is_decided_and_what_is_left_is_skip
     assert_eq!(states, [16, 38]);
     // The twin hands in records alone: all cells are there.
     let why = ran.set.incomplete.as_deref().unwrap_or_default();
-    assert!(why.starts_with("parts are gone"), "{why}");
+    assert!(why.starts_with("parts are missing"), "{why}");
     let stopped = StoppedFacts { after: 8, why: StopReason::Decided };
     assert_eq!(ran.set.manifest.stopped, Some(stopped));
     let said: Vec<_> = ran

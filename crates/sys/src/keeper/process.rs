@@ -1,4 +1,4 @@
-//! The life of a keeper: makes the child that becomes the program, waits for it, and kills what it leaves.
+//! The life of a keeper: it creates the child that becomes the program, waits for it, and kills what it leaves behind.
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, c_char, c_int, c_long};
@@ -12,17 +12,17 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use super::words::{Bound, Saying};
 use crate::reap;
 
-/// The name that a keeper is called by.
+/// The name under which this executable runs as a keeper.
 pub(super) const NAME: &CStr = c"fathom-keeper";
-/// The time that killed processes may take to end: writes that are under way end first.
+/// Time that killed processes may take to end: writes in progress end first.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The pause between two searches for what is left, while something is.
+/// Pause between two searches for remaining processes, milliseconds.
 const LOOK_MS: c_int = 10;
-/// The most that is told of a command line, characters.
+/// Most characters of a command line that are reported.
 const SHOWN: usize = 100;
 
-/// Called by the C library before `main`, whatever program this is part of.
-// SAFETY: functions in this section are called once with the arguments of `main`, as this one takes them.
+/// Called by the C library before `main`, in whatever program this is linked into.
+// SAFETY: functions in this section are called once with the arguments of `main`, which this one accepts.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static BEFORE_MAIN: extern "C" fn(c_int, *const *const c_char) = before_main;
@@ -41,15 +41,15 @@ extern "C" fn before_main(count: c_int, arguments: *const *const c_char) {
     }
 }
 
-/// Makes the child that becomes the program, and keeps it.
+/// Creates the child that becomes the program, and supervises it.
 ///
 /// # Safety
-/// `argv` are strings with a null pointer after them, and there is no other thread.
+/// `argv` must point to strings with a null pointer after them, and there must be no other thread.
 unsafe fn serve(argv: *const *const c_char, tied: bool) -> ! {
     // SAFETY: system calls on numbers and on memory of this function and of the caller. The clone shares nothing with the
     // keeper, and makes system calls only.
     unsafe {
-        // Nothing of the link is left in the program.
+        // The program must not inherit the link.
         let link = libc::fcntl(0, libc::F_DUPFD_CLOEXEC, 3);
         let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC);
         let mut why = [-1; 2];
@@ -70,11 +70,11 @@ unsafe fn serve(argv: *const *const c_char, tied: bool) -> ! {
         let child = libc::syscall(libc::SYS_clone, flags, 0_usize, 0_usize, 0_usize, 0_usize);
         if child == 0 {
             libc::setpgid(0, 0);
-            // What the keeper holds on behalf of the process that it works for is not the program's. Older kernels than 5.11 let it
-            // have that.
+            // The program must not inherit descriptors that the keeper holds for the process that it works for. Kernels older than 5.11 let it
+            // inherit them.
             libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);
             if tied {
-                // Of a keeper that is killed itself.
+                // The program is killed if the keeper itself is killed.
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong);
             }
             libc::execvp(*argv, argv);
@@ -83,11 +83,11 @@ unsafe fn serve(argv: *const *const c_char, tied: bool) -> ! {
             libc::_exit(127);
         }
         let mut error = if child < 0 { *libc::__errno_location() } else { 0 };
-        // Whoever reads the outputs sees their end when the program and its children are gone.
+        // The keeper closes its copies of the outputs, so that their reader sees the end when the program and its children are gone.
         libc::dup2(null, 1);
         libc::dup2(null, 2);
         libc::close(why[1]);
-        // Until the child has become the program, or has said why not.
+        // Blocks until the child has become the program, or has reported why it could not.
         libc::read(why[0], (&raw mut error).cast(), size_of::<c_int>());
         match Pid::from_raw(child as i32).filter(|_| error == 0) {
             None => tell(&mut link, &Saying::Failed(error)),
@@ -100,9 +100,9 @@ unsafe fn serve(argv: *const *const c_char, tied: bool) -> ! {
     }
 }
 
-/// A descriptor that tells when a child has ended.
+/// Returns a descriptor that becomes readable when a child has ended.
 fn ends() -> c_int {
-    // SAFETY: calls on a set that is theirs; the mask is that of the only thread.
+    // SAFETY: the calls work on this function's own set; the mask is that of the only thread.
     unsafe {
         let mut set = std::mem::zeroed::<libc::sigset_t>();
         libc::sigemptyset(&raw mut set);
@@ -133,16 +133,16 @@ fn keep(keeper: &mut Keeper) {
             continue;
         }
         match (keeper.link.read(&mut [0]), keeper.tied) {
-            // The process that it works for is gone; the program ends its work.
+            // The process that the keeper works for is gone; the program may finish its work.
             (Ok(0) | Err(_), false) => heard = -1,
-            // Gone, or it wishes the end.
+            // That process is gone, or it wants the program to end.
             _ => return sweep(keeper, false),
         }
     }
     sweep(keeper, true);
 }
 
-/// Sleeps until a child ends, the link has something, or `most` milliseconds are over.
+/// Sleeps until a child ends, the link becomes readable, or `most` milliseconds are over.
 fn sleep(ends: c_int, link: c_int, most: c_int) -> Woken {
     let mut fds = [ends, link].map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
     // SAFETY: the descriptors and the buffer are this function's, with their sizes.
@@ -154,7 +154,7 @@ fn sleep(ends: c_int, link: c_int, most: c_int) -> Woken {
     Woken { told: fds[1].revents != 0 }
 }
 
-/// Takes from the kernel all that has ended; tells whether there are no children any more, and whether the program ended.
+/// Reaps all children that have ended; tells whether no children are left, and whether the program ended.
 fn reaped_all(keeper: &mut Keeper) -> (bool, bool) {
     let mut ended = false;
     loop {
@@ -172,11 +172,11 @@ fn reaped_all(keeper: &mut Keeper) -> (bool, bool) {
     }
 }
 
-/// Kills all that is left, and says what it was. Orphans of what was killed come to the keeper, so that only its own children, whose
-/// numbers are nobody else's until it has waited for them, have to be found.
+/// Kills everything that is left, and reports what it was. Orphans of killed processes become children of the keeper. So it only has to look for its
+/// own children, whose process numbers cannot be reused before it has waited for them.
 fn sweep(keeper: &mut Keeper, ended: bool) {
     if !ended {
-        // Most of it at once: nobody has waited for the child yet, so that the number of its group is nobody else's.
+        // Kills most of it at once. Nobody has waited for the child yet, so that the number of its group cannot have been reused.
         let _ = kill_process_group(keeper.child, Signal::KILL);
     }
     let (begun, mut killed) = (Instant::now(), BTreeSet::new());
@@ -201,7 +201,7 @@ fn sweep(keeper: &mut Keeper, ended: bool) {
     tell(&mut keeper.link, &Saying::Done);
 }
 
-/// The children of this process that have not ended, with their command lines.
+/// The children of this process that are still running, with their command lines.
 fn children() -> Vec<(Pid, String)> {
     let own_pid = rustix::process::getpid();
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -222,8 +222,8 @@ fn children() -> Vec<(Pid, String)> {
         .collect()
 }
 
-/// Says something; who is not there any more hears nothing.
+/// Sends a message; errors are ignored, since the receiver may be gone.
 fn tell(link: &mut UnixStream, word: &Saying) {
-    // Writing to a stream of the standard library sends no signal where nobody reads.
+    // A stream of the standard library raises no signal when nobody reads.
     let _ = link.write_all(word.line().as_bytes());
 }

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use crate::reap::Reaped;
 
-/// The fate of a program when the process dies that it works for.
+/// The fate of a program when the process that it works for dies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bound {
-    /// It is killed, with all that it started.
+    /// It is killed, together with everything that it started.
     Tied,
-    /// It ends its work; what it started is killed then.
+    /// It finishes its work; then the processes that it started are killed.
     Free,
 }
 
@@ -24,22 +24,22 @@ impl Bound {
     }
 }
 
-/// One line of a keeper.
+/// One message of a keeper.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Saying {
-    /// It is there.
+    /// The keeper is ready.
     Ready,
-    /// It made this process, which became the program.
+    /// It created this process, which became the program.
     Began(i32),
-    /// The program could not be started, with this error of the system.
+    /// The program could not be started, with this error number.
     Failed(i32),
     /// The program has ended.
     Ended { reaped: Reaped, elapsed: Duration },
-    /// A process that the program left was killed.
+    /// A process that the program left behind was killed.
     Killed(String),
     /// A process could not be killed.
     Left(String),
-    /// Nothing more is said.
+    /// This is the last message.
     Done,
 }
 

@@ -9,12 +9,12 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// A budget of so many bytes.
+    /// Creates a budget of `bytes` bytes.
     pub fn new(bytes: u64) -> Self {
         Self { left: Mutex::new(bytes), more: Condvar::new() }
     }
 
-    /// Takes bytes, and waits until there are so many.
+    /// Takes bytes; waits until enough are left.
     pub fn take(&self, bytes: u64) {
         let left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
         let wait = self.more.wait_while(left, |left| *left < bytes);

@@ -44,7 +44,7 @@ const MULTI_CONN: u16 = 1 << 8;
 /// The longest option that is read.
 const LONGEST: u32 = 1 << 16;
 
-/// Agrees with a client; tells if it goes on to requests.
+/// Negotiates with a client; tells if it goes on to requests.
 pub fn agree(from: &mut impl Read, to: &mut impl Write, export: Export) -> io::Result<bool> {
     to.write_all(NBD)?;
     to.write_all(&OPTION.to_be_bytes())?;
@@ -52,11 +52,11 @@ pub fn agree(from: &mut impl Read, to: &mut impl Write, export: Export) -> io::R
     to.flush()?;
     let flags = wire::u32(from)?;
     if flags & u32::from(FIXED_NEWSTYLE) == 0 {
-        return Err(broken("no wish for the fixed newstyle handshake"));
+        return Err(broken("flags without the fixed newstyle handshake"));
     }
     loop {
         if wire::u64(from)? != OPTION {
-            return Err(broken("something else than an option"));
+            return Err(broken("something other than an option"));
         }
         let (option, length) = (wire::u32(from)?, wire::u32(from)?);
         if length > LONGEST {
@@ -65,7 +65,7 @@ pub fn agree(from: &mut impl Read, to: &mut impl Write, export: Export) -> io::R
         let mut data = vec![0; length as usize];
         from.read_exact(&mut data)?;
         match option {
-            // Without an answer of its own: whatever the name, it is either served or cut off.
+            // This option has no error reply: a name that is not served can only be cut off.
             EXPORT_NAME if !data.is_empty() => return Ok(false),
             EXPORT_NAME => {
                 to.write_all(&export.bytes.to_be_bytes())?;

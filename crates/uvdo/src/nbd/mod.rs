@@ -13,7 +13,7 @@ pub use export::Export;
 
 use crate::wish::Asked;
 
-/// Serves one client, which goes by a number of its own, until it goes away.
+/// Serves one client until it goes away; the client's number tells it from others.
 pub fn serve(
     stream: UnixStream,
     export: Export,

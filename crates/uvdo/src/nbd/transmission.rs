@@ -22,7 +22,7 @@ const WRITE_ZEROES: u16 = 6;
 
 /// The flag of a request whose effect is durable when it is answered. The export offers it, so every request may carry it.
 const FUA: u16 = 1;
-/// The flag of zeros that are to take space, which comes with the offer of zeros. Here no zeros do.
+/// The flag of zeros that are to take space, which every export that offers zeros must accept. Here zeros never take space.
 const NO_HOLE: u16 = 1 << 1;
 
 /// Errors as the protocol numbers them.
@@ -32,9 +32,9 @@ const EINVAL: u32 = 22;
 const ENOSPC: u32 = 28;
 const ESHUTDOWN: u32 = 108;
 
-/// Bytes of one client's requests that are in memory at a time.
+/// Most bytes of one client's requests that are in memory at a time.
 const BUDGET: u64 = 2 * MOST as u64;
-/// Bytes that a request takes beside its data.
+/// Bytes that a request takes besides its data.
 const LEAST: u64 = 512;
 
 /// Takes requests until the client goes away, and answers them in the order in which they end.
@@ -50,7 +50,7 @@ pub fn run(
         let writer = scope.spawn(move || answer_all(to, &answers, budget));
         let read = read_all(&mut from, client, &ask, &reply, budget);
         drop(reply);
-        // All answers come, since every request that was taken keeps a sender until it is answered.
+        // The writer sees all answers, because every request that was taken keeps a sender until it is answered.
         let written = writer.join().unwrap_or(Ok(()));
         read.and(written)
     })
@@ -66,8 +66,8 @@ fn read_all(
     loop {
         match wire::u32(from) {
             Ok(REQUEST) => {}
-            Ok(_) => return Err(broken("something else than a request")),
-            // Gone without a word, which is no error of ours.
+            Ok(_) => return Err(broken("something other than a request")),
+            // The client left without a disconnect, which is not an error here.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
             Err(error) => return Err(error),
         }
@@ -107,7 +107,7 @@ fn read_all(
     }
 }
 
-/// Tells if the protocol has such a request, with what the export offers.
+/// Tells if a request is valid in the protocol, with the features that the export offers.
 fn is_valid(flags: u16, kind: u16, at: u64, length: u32) -> bool {
     let offered = if kind == WRITE_ZEROES { FUA | NO_HOLE } else { FUA };
     let fits = match kind {
@@ -131,7 +131,7 @@ fn answer_all(mut to: impl Write, answers: &Receiver<Answer>, budget: &Budget) -
             }
         };
         budget.give(answer.memory);
-        // A client that is gone: its requests end all the same.
+        // Even if the client is gone, its requests are ended.
         result = result.and_then(|()| write(&mut to, &answer));
     }
 }

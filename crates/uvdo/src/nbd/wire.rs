@@ -5,7 +5,7 @@ use std::io::{self, Read};
 /// The most bytes of one request: 32 MiB, as the specification advises.
 pub const MOST: u32 = 32 << 20;
 
-/// Reads so many bytes.
+/// Reads `N` bytes.
 pub fn bytes<const N: usize>(from: &mut impl Read) -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     from.read_exact(&mut bytes)?;

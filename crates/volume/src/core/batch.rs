@@ -13,12 +13,12 @@ pub(crate) struct Batches {
 }
 
 impl Batches {
-    /// A block of a discard goes on by itself.
+    /// Notes that a block of a discard goes on by itself.
     pub fn begin(&mut self, discard: u64) {
         *self.open.entry(discard).or_default() += 1;
     }
 
-    /// The end of a discard's own walk. Gives it back when no block is under way.
+    /// Ends a discard's own walk. Returns the discard if none of its blocks is under way any more; otherwise it waits for them.
     pub fn walked(&mut self, vio: Box<Vio>) -> Option<Box<Vio>> {
         if !self.open.contains_key(&vio.id) {
             return Some(vio);
@@ -27,7 +27,7 @@ impl Batches {
         None
     }
 
-    /// The end of a block. Gives the discard when it waited for this one alone.
+    /// Ends a block of a discard. Returns the discard if it waited for this block only.
     pub fn ended(&mut self, discard: u64) -> Option<Box<Vio>> {
         let left = self.open.get_mut(&discard)?;
         *left -= 1;

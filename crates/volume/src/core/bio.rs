@@ -1,4 +1,4 @@
-//! The bio zone: operations of the device, and who gets their ends.
+//! The bio zone: operations of the device, and the receivers of their completions.
 
 use rustc_hash::FxHashMap;
 
@@ -68,7 +68,7 @@ fn add(stats: &mut DeviceStats, then: &Then, one: Traffic) {
     *of = *of + one;
 }
 
-/// Tells who waits: `None` for a failure, else the block that was read.
+/// Passes the result of an operation to its receiver: `None` for a failure, else the block that was read.
 fn done(then: Then, result: Option<Option<Box<Block>>>, post: &mut Post) {
     let ok = result.is_some();
     let block = result.flatten();
@@ -105,7 +105,7 @@ fn done(then: Then, result: Option<Option<Box<Block>>>, post: &mut Post) {
     }
 }
 
-/// Its data is on the device: others may share it, or its address gets it.
+/// Continues a request whose data is on the device: an agent offers it to duplicates first, others map their address to it.
 fn stored(vio: Box<Vio>, post: &mut Post) {
     match vio.agent {
         true => post.hash(ToHash::Located(vio)),

@@ -114,7 +114,7 @@ impl Cache {
         }
     }
 
-    /// Puts a leaf that was read into memory; gives who waits for it.
+    /// Puts a leaf that was read into memory; returns the requests that wait for it.
     pub fn loaded(&mut self, key: PageKey, page: Option<Page>) -> Vec<Box<Vio>> {
         self.loading.remove(&key);
         if let Some((page, pbn)) = page.zip(self.place(key)) {
@@ -131,7 +131,7 @@ impl Cache {
         self.stats.pages_cached = self.leaves.len() as u64;
     }
 
-    /// Waits for a leaf.
+    /// Lets a request wait for a leaf.
     pub fn wait(&mut self, key: PageKey, vio: Box<Vio>) {
         let waiting = self.waiting.entry(key).or_default();
         if waiting.is_empty() && !self.loading.contains(&key) {
@@ -140,7 +140,7 @@ impl Cache {
         waiting.push(vio);
     }
 
-    /// All that is needed for the leaves that are waited for. `dirty` and `saving` tell of a leaf that it cannot simply go.
+    /// Returns the steps that bring in the leaves that requests wait for. Leaves that are `dirty` or `saving` cannot simply be dropped.
     pub fn needs(
         &mut self,
         dirty: impl Fn(PageKey) -> bool,
@@ -175,7 +175,7 @@ impl Cache {
         needs
     }
 
-    /// Everyone who waits for a leaf that has no room.
+    /// Gives up the leaves that have no room; returns the requests that wait for them.
     pub fn give_up(&mut self) -> Vec<Box<Vio>> {
         let wanted = std::mem::take(&mut self.wanted);
         wanted.into_iter().filter_map(|key| self.waiting.remove(&key)).flatten().collect()

@@ -1,5 +1,5 @@
-//! Chapters of the index on their way to the device. Nothing waits for them but the end of the volume, and what is lost of them costs
-//! saving alone.
+//! Chapters of the index on their way to the device. Nothing waits for them but the stop of the volume, and a chapter that is lost costs
+//! only saving.
 
 use std::collections::VecDeque;
 
@@ -35,14 +35,14 @@ impl Chapters {
         }
     }
 
-    /// The end: the open chapter is the last. The journal is told to come to rest when all are written.
+    /// Takes the open chapter as the last one. When all are written, the journal is told to come to rest.
     pub fn close(&mut self, open: Option<Chapter>, post: &mut Post) {
         self.closing = true;
         self.waiting.extend(open);
         self.go_on(post);
     }
 
-    /// A write has ended, well or not.
+    /// Takes note that a write has ended, successfully or not.
     pub fn written(&mut self, post: &mut Post) {
         self.left -= 1;
         self.go_on(post);

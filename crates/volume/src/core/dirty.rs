@@ -20,7 +20,7 @@ impl<K> Default for Dirty<K> {
 }
 
 impl<K: Copy + Ord + Hash> Dirty<K> {
-    /// A record has an entry of journal block `seq`.
+    /// Notes that a record has an entry of journal block `seq`.
     pub fn mark(&mut self, key: K, seq: u64) {
         self.since.entry(key).or_insert_with(|| {
             self.order.insert((seq, key));
@@ -28,7 +28,7 @@ impl<K: Copy + Ord + Hash> Dirty<K> {
         });
     }
 
-    /// A record is going to be written as it is now.
+    /// Notes that a record is about to be written as it is now.
     pub fn take(&mut self, key: K) {
         if let Some(seq) = self.since.remove(&key) {
             self.order.remove(&(seq, key));
@@ -57,7 +57,7 @@ impl<K: Copy + Ord + Hash> Dirty<K> {
         self.saving.contains_key(&key)
     }
 
-    /// Those that need blocks before `upto`, the oldest first.
+    /// Dirty records that need journal blocks before `upto`, the oldest first, at most `most`.
     pub fn before(&self, upto: u64, most: usize) -> Vec<K> {
         let older = self.order.iter().take_while(|(seq, _)| *seq < upto);
         older.take(most).map(|(_, key)| *key).collect()

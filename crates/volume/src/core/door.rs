@@ -17,9 +17,9 @@ use crate::format::{Geometry, State, Superblock};
 #[derive(Debug, Clone, Copy)]
 enum Closing {
     Policy(Policy),
-    /// The layout to have.
+    /// A change to this layout.
     Grow(Geometry),
-    /// The same, once the old journal is not needed and the new slabs have counts.
+    /// The same, once the old journal is no longer needed and the new slabs have counts.
     Grown(Geometry),
     Stop,
 }
@@ -81,7 +81,7 @@ impl Door {
             ToDoor::Quiet => post.bio(Task::Flush, Then::Quiet),
             ToDoor::QuietFlushed(false) => post.journal(ToJournal::Fail),
             ToDoor::QuietFlushed(true) => self.quiet(end, post),
-            // Nobody waits for the one that says so, and nothing can be done when it fails.
+            // Nobody waits for the superblock that says read-only, and nothing can be done if writing it failed.
             ToDoor::SuperblockWritten(_) if self.read_only => {}
             ToDoor::SuperblockWritten(false) => post.journal(ToJournal::Fail),
             ToDoor::SuperblockWritten(true) => self.superblock_written(post),
@@ -147,13 +147,13 @@ impl Door {
     }
 
     fn hurry_if_full(&self, post: &mut Post) {
-        // Who waits in the packer keeps a permit, and somebody needs one.
+        // A request that waits in the packer keeps its permit, and another request needs one.
         if self.in_flight >= self.permits && !self.waiting.is_empty() {
             post.packer(ToPacker::HurryBefore(self.next));
         }
     }
 
-    /// Lets a request in, or says why not.
+    /// Lets a request in, or replies why not.
     fn begin(
         &mut self,
         id: u64,
@@ -201,7 +201,7 @@ impl Door {
         }
     }
 
-    /// Nothing is under way, and everything is durable where it belongs.
+    /// Makes the change: nothing is under way, and everything is durable where it belongs.
     fn quiet(&mut self, (first_seq, logical_used): (u64, u64), post: &mut Post) {
         let Superblock { epoch, geometry, .. } = self.superblock;
         let ended = Superblock { first_seq, logical_used, ..self.superblock };
@@ -233,7 +233,7 @@ impl Door {
         post.superblock(&self.superblock, durable);
     }
 
-    /// A change is on the device.
+    /// Completes a change that is on the device.
     fn superblock_written(&mut self, post: &mut Post) {
         match self.closing {
             Some((id, Closing::Grow(grown))) if grown.slabs > self.geometry().slabs => {
@@ -248,7 +248,7 @@ impl Door {
         }
     }
 
-    /// The volume is read-only from here on, and after its next start.
+    /// Makes the volume read-only from here on, and after its next start.
     fn give_up(&mut self, post: &mut Post) {
         self.read_only = true;
         if self.superblock.state != State::ReadOnly {

@@ -85,7 +85,7 @@ impl Hash {
         let print = vio.print;
         if let Some(lock) = self.locks.get_mut(&print) {
             if *lock.data != *vio.data && self.rules.hold(Rule::Compared) {
-                // Another block with this fingerprint: not shared, not answered for.
+                // A different block with the same fingerprint: it is stored whole, without sharing.
                 self.stats.collisions += 1;
                 return store::whole(vio, self.policy, self.rules, post);
             }
@@ -130,7 +130,7 @@ impl Hash {
         post.logical(ToLogical::Locate(vio));
     }
 
-    /// The block has all the references it can have, so it is stored once more and the index follows the new copy.
+    /// Stores a block once more whose copy has all the references that it can have; the index follows the new copy.
     fn refused(&mut self, mut vio: Box<Vio>, post: &mut Post) {
         let print = vio.print;
         match self.locks.get_mut(&print) {

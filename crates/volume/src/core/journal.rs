@@ -42,13 +42,13 @@ pub(crate) struct Journal {
     rules: Rules,
     pending: VecDeque<Item>,
     phase: Phase,
-    /// The blocks of this cycle, and the tail that they tell.
+    /// The blocks of this cycle; `cycle_tail` is the tail in their headers.
     cycle: Vec<(u64, Vec<Item>)>,
     cycle_tail: u64,
     next: u64,
-    /// The tail of a durable header.
+    /// The tail in the newest header that is durable.
     durable: u64,
-    /// The tail of a header that is written, and may not be durable.
+    /// The tail in the newest header that is written, which may not be durable yet.
     told: u64,
     /// The oldest block that each zone needs: logical, physical.
     oldest: [u64; 2],
@@ -154,7 +154,7 @@ impl Journal {
         self.pending.push_back(item);
     }
 
-    /// With nothing else to do, a cycle begins.
+    /// Begins a cycle, when there is nothing else to do.
     pub fn rest(&mut self, post: &mut Post) {
         if self.dead || self.phase != Phase::Idle {
             return;
@@ -199,7 +199,7 @@ impl Journal {
     fn write(&mut self, post: &mut Post) {
         let cycle = std::mem::take(&mut self.cycle);
         self.phase = Phase::Writing { left: cycle.len() };
-        // Without FUA nothing is known to be durable but what no recovery needs.
+        // Without FUA only the blocks before the tail, which recovery does not need, are known to be durable.
         let committed = match self.policy {
             Policy::AsyncUnsafe => self.cycle_tail,
             _ => cycle.first().map_or(self.cycle_tail, |(seq, _)| *seq),
@@ -269,7 +269,7 @@ impl Journal {
         }
     }
 
-    /// Nothing can be promised any more.
+    /// Fails all entries from here on: nothing can be promised any more.
     fn fail(&mut self, post: &mut Post) {
         if !self.dead {
             self.dead = true;

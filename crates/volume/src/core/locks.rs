@@ -18,7 +18,7 @@ struct Lock {
 pub(crate) struct Locks(FxHashMap<Lbn, Lock>);
 
 impl Locks {
-    /// Gives a request its address, or lets it wait for it.
+    /// Returns a request that may use its address now, or lets it wait.
     pub fn take(&mut self, vio: Box<Vio>, post: &mut Post) -> Option<Box<Vio>> {
         if let Some(lock) = self.0.get_mut(&vio.lbn) {
             if lock.waiters.is_empty() {
@@ -31,7 +31,7 @@ impl Locks {
         Some(vio)
     }
 
-    /// Ends the use of an address; gives who has it from here on.
+    /// Ends the use of an address; returns the request that uses it from here on.
     pub fn leave(&mut self, lbn: Lbn, post: &mut Post) -> Option<Box<Vio>> {
         let lock = self.0.get_mut(&lbn)?;
         let Some(next) = lock.waiters.pop_front() else {

@@ -1,4 +1,4 @@
-//! The logical zone: one request at a time for each address, the block map, and who is told that something is durable.
+//! The logical zone: one request at a time for each address, the block map, and the replies that promise durability.
 
 use crate::block::{Block, Data, Lbn};
 use crate::core::batch::Batches;
@@ -30,7 +30,7 @@ pub(crate) struct Logical {
     undone: Undone,
     dirty: Dirty<PageKey>,
     saver: Saver<PageKey>,
-    /// Leaves that have to go.
+    /// Leaves that have to be written, so that they can leave memory.
     leaving: Vec<PageKey>,
     save_upto: u64,
     applied: u64,
@@ -131,7 +131,7 @@ impl Logical {
         }
     }
 
-    /// A request has its address.
+    /// Starts a request that has its address.
     fn proceed(&mut self, mut vio: Box<Vio>, post: &mut Post) {
         let leaf = PageKey::leaf(vio.lbn);
         let exists = self.cache.place(leaf).is_some();
@@ -188,7 +188,7 @@ impl Logical {
                 store::whole(vio, self.policy, self.rules, post);
             }
             _ => {
-                // Never before there is room: what is acknowledged cannot fail for space.
+                // Not acknowledged before there is room: an acknowledged write cannot fail for lack of space.
                 if vio.pin.is_some() && !vio.fua {
                     ack(&mut vio, post);
                 }
@@ -244,7 +244,7 @@ impl Logical {
         post.journal(ToJournal::Append(Item { entry, owner: Owner::Vio(vio) }));
     }
 
-    /// The bytes of a block are there, for a client or for a part to be put over them.
+    /// Takes the bytes of a block that was read, for a client or for a write of a part of the block.
     fn read(&mut self, mut vio: Box<Vio>, data: Option<Data>, post: &mut Post) {
         match data {
             Some(data) if vio.patch.is_some() => {
@@ -262,7 +262,7 @@ impl Logical {
         }
     }
 
-    /// The block that a discard has come to is discarded by itself, under the discard's lock, while the discard walks on.
+    /// Discards the block that a discard has come to by itself, under the discard's lock, while the discard walks on.
     fn go_on_alone(&mut self, discard: &Vio, post: &mut Post) {
         let Vio { id, request, kind, lbn, old, .. } = *discard;
         let mut block = Box::new(Vio::new(id, request, kind, lbn, self.zeros.clone()));
@@ -271,7 +271,7 @@ impl Logical {
         self.append(block, post);
     }
 
-    /// A block of a discard has ended, which may have been the last.
+    /// Ends a block of a discard, which may have been the last.
     fn batched(&mut self, block: &Vio, post: &mut Post) {
         self.unlock(block.lbn, post);
         if let Some(discard) = self.batches.ended(block.id) {
@@ -279,7 +279,7 @@ impl Logical {
         }
     }
 
-    /// A discard goes on behind the next `blocks` blocks.
+    /// Moves a discard on by `blocks` blocks.
     fn walk(&mut self, mut vio: Box<Vio>, blocks: u64, post: &mut Post) {
         let lbn = vio.lbn;
         vio.left -= blocks;
@@ -323,7 +323,7 @@ impl Logical {
         self.make_room(post);
     }
 
-    /// The last entry of a request is committed, or it needed none.
+    /// Completes a request whose last entry is committed, or that needed none.
     fn done(&mut self, mut vio: Box<Vio>, post: &mut Post) {
         if self.dead && vio.kind == Kind::Discard {
             // Some of its blocks may have failed.
@@ -352,7 +352,7 @@ impl Logical {
         }
     }
 
-    /// A request leaves.
+    /// Lets a request leave the volume.
     fn finish(&mut self, mut vio: Box<Vio>, post: &mut Post) {
         self.durable(vio.id, post);
         self.unlock(vio.lbn, post);
@@ -370,7 +370,7 @@ impl Logical {
         }
         match vio.failed {
             Some(failure) if !vio.acked => post.reply(vio.request, Err(failure)),
-            // What was promised cannot be kept.
+            // It was acknowledged already: the promise cannot be kept.
             Some(_) if vio.home.is_none() => post.journal(ToJournal::Fail),
             _ => {}
         }
@@ -458,7 +458,7 @@ impl Logical {
         }
     }
 
-    /// The volume is read-only from here on.
+    /// Makes the volume read-only from here on.
     fn give_up(&mut self, post: &mut Post) {
         self.dead = true;
         self.check_flushes(post);

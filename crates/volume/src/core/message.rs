@@ -34,7 +34,7 @@ impl Zone {
     ];
 }
 
-/// An entry on its way through the journal, with who asked for it.
+/// An entry on its way through the journal, with the request or page that it belongs to.
 #[derive(Debug)]
 pub(crate) struct Item {
     pub entry: Entry,
@@ -105,7 +105,7 @@ pub(crate) enum ToPhysical {
         leaf: PageKey,
         keys: Vec<PageKey>,
     },
-    /// A pin on a block that others refer to, in place of the own allocation.
+    /// A pin on a block that others refer to, in place of the request's own allocation.
     Share(Box<Vio>, Mapping),
     /// A pin on the block that the index advised, to compare with.
     Verify(Box<Vio>, Mapping),
@@ -146,7 +146,7 @@ pub(crate) enum ToHash {
     Policy(Policy),
     /// A part of a chapter is written, or lost.
     ChapterWritten,
-    /// The end: all chapters are to be written, before the journal comes to rest.
+    /// The volume stops: all chapters are written before the journal comes to rest.
     Close,
 }
 
@@ -163,7 +163,7 @@ pub(crate) enum ToPacker {
     Pack(Box<Vio>),
     /// Somebody waits for this request: it is not to be parked.
     Hurry(u64),
-    /// It is gone.
+    /// Nobody waits for this request any more, or it has left.
     Forget(u64),
     HurryBefore(u64),
     Policy(Policy),
@@ -196,7 +196,7 @@ pub(crate) enum ToAck {
     Reply(Reply),
 }
 
-/// The receiver of the end of an operation.
+/// The receiver of the completion of an operation.
 #[derive(Debug)]
 pub(crate) enum Then {
     Stored(Box<Vio>),
@@ -265,12 +265,12 @@ impl Post {
         self.sent.push(Message::Journal(message));
     }
 
-    /// An operation of the device, and who gets its end.
+    /// Begins an operation of the device; its completion goes to `then`.
     pub fn bio(&mut self, task: Task, then: Then) {
         self.sent.push(Message::Bio(ToBio::Begin(task, then)));
     }
 
-    /// The end of a request, for the client.
+    /// Answers a request of the client, which ends it.
     pub fn reply(&mut self, id: u64, result: Result<Option<Data>, Failure>) {
         self.sent.push(Message::Ack(ToAck::Reply(Reply { id, result })));
     }

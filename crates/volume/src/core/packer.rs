@@ -1,6 +1,6 @@
 //! The packer zone: compressed blocks wait here for others that fit beside them.
 //!
-//! Nobody waits here while somebody needs its address, its fingerprint or a flush.
+//! No request stays here while another one waits for its address or its fingerprint, or a flush waits for it.
 
 use reduce::{Bins, Fragment};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -23,7 +23,7 @@ pub(crate) struct Packer {
     hurried: FxHashSet<u64>,
     /// Requests before this one are waited for.
     before: u64,
-    /// Some of those are parked.
+    /// Tells if some of those requests are parked.
     urgent: bool,
     policy: Policy,
     most: usize,
@@ -74,7 +74,7 @@ impl Packer {
         self.parked.len()
     }
 
-    /// With nothing else to do, what is waited for is written out.
+    /// Writes all bins out if a parked request is waited for, when there is nothing else to do.
     pub fn rest(&mut self, post: &mut Post) {
         if self.urgent {
             self.urgent = false;
@@ -90,7 +90,7 @@ impl Packer {
         }
         self.next = self.next.wrapping_add(1);
         let fragment = Fragment { lz4_bytes: vio.fragment.len(), tag: self.next };
-        // A client still waits for what found no block of its own.
+        // A request that found no block of its own is not acknowledged yet: its client still waits.
         self.urgent |= vio.id < self.before || !vio.acked;
         self.tags.insert(vio.id, self.next);
         self.parked.insert(self.next, vio);

@@ -41,25 +41,26 @@ pub enum Verb {
         /// Reply only when they are durable.
         fua: bool,
     },
-    /// That blocks are not needed any more, and read as zeros.
+    /// Blocks that are no longer needed, and read as zeros from then on.
     Discard {
         /// The first.
         lbn: Lbn,
         /// Their number.
         blocks: u64,
     },
-    /// That everything replied to before survives a power cut.
+    /// The promise that everything replied to before survives a power cut.
     Flush,
     /// Another write policy from here on. What is under way ends first.
     Policy(Policy),
-    /// More blocks of the volume, or a device that has become larger: sizes in blocks, those that change. What is under way ends first.
+    /// More blocks for the volume, or a device that has become larger: the new sizes in blocks, `None` for one that stays. Requests under way
+    /// end first.
     Grow {
         /// Blocks of the device.
         device: Option<u64>,
         /// Blocks of the volume.
         logical: Option<u64>,
     },
-    /// The end: everything is written out and the superblock says that the volume is clean. Nothing may follow.
+    /// The stop of the volume: everything is written out and the superblock says that the volume is clean. Nothing may follow.
     Stop,
 }
 
@@ -72,7 +73,7 @@ pub struct Reply {
     pub result: Result<Option<Data>, Failure>,
 }
 
-/// Why a request failed.
+/// The reason that a request failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
     /// No block is free, and the data is neither zeros nor a duplicate.
@@ -82,12 +83,12 @@ pub enum Failure {
     #[error("the device failed an operation, or what it gave is damaged")]
     Io,
     /// Something that the volume relies on failed before.
-    #[error("the volume is read-only since the device failed it: check it")]
+    #[error("the volume is read-only because its device failed earlier: check it")]
     ReadOnly,
     /// Beyond the end of the volume.
     #[error("the request goes beyond the end of the volume")]
     Beyond,
-    /// It cannot grow so.
+    /// It cannot grow to these sizes.
     #[error(transparent)]
     Growth(#[from] GeometryError),
 }

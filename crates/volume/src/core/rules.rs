@@ -19,7 +19,7 @@ pub(crate) enum Rule {
     AgentPinned,
     /// Every fragment has a pin of its own on its packed block.
     FragmentPinned,
-    /// Nobody is parked in the packer while somebody waits for him.
+    /// No request is parked in the packer while another waits for it.
     NotParkedWhileWaited,
     /// Duplicates are compared.
     Compared,

@@ -42,7 +42,7 @@ impl<K> Saver<K> {
         self.policy = policy;
     }
 
-    /// Writes snapshots: they must not change from here on.
+    /// Begins to write a batch of snapshots, which must not change from here on.
     pub fn begin(&mut self, batch: Vec<(K, Pbn, Data)>, post: &mut Post) {
         if batch.is_empty() {
             return;
@@ -68,9 +68,9 @@ impl<K> Saver<K> {
         }
     }
 
-    /// An operation has ended. Gives the batch when it is safe: its entries are not needed any more.
+    /// Takes note that an operation has ended. Returns the batch when it is safe, so that its journal entries are no longer needed.
     ///
-    /// Under async nothing is flushed here: the flush of the journal's next cycle stands before the header that tells of it.
+    /// Under async nothing is flushed here: the journal's next cycle flushes before it writes the header with the new tail.
     pub fn done(&mut self, post: &mut Post) -> Option<Vec<K>> {
         match self.phase {
             Phase::Before => self.write(post),

@@ -78,7 +78,7 @@ pub struct Settings {
     pub checkpoint_percent: u64,
     /// Pages that are written between two flushes when pages are written out.
     pub page_batch: usize,
-    /// The way of discards.
+    /// The way in which the blocks of a discard go through the journal.
     pub discards: Discards,
     /// Requests in the volume at a time; others wait at the door.
     pub permits: usize,
@@ -97,7 +97,7 @@ impl Settings {
     pub fn memory_bytes(&self, geometry: &Geometry) -> u64 {
         let block = BLOCK as u64;
         let pages = self.cache_pages as u64 + reduce::space::interior_pages(geometry.sizes.logical);
-        // Chapters that are open, or on their way to the device, beside the records.
+        // Besides the records, chapters that are open or on their way to the device.
         let records = self.index_records as u64;
         let index = records.saturating_mul(8).saturating_add(records / 16);
         let rest = geometry.data_total() + self.permits as u64 * REQUEST;

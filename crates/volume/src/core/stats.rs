@@ -123,7 +123,7 @@ pub struct RequestStats {
     pub discards: u64,
     /// Flushes.
     pub flushes: u64,
-    /// Writes and discards refused since the volume is read-only.
+    /// Writes and discards refused because the volume is read-only.
     pub refused: u64,
 }
 
@@ -132,9 +132,9 @@ pub struct RequestStats {
 pub struct IndexStats {
     /// Records that it holds.
     pub records: u64,
-    /// Questions that found a record.
+    /// Lookups that found a record.
     pub found: u64,
-    /// Questions that found none.
+    /// Lookups that found none.
     pub not_found: u64,
     /// Records that got another place.
     pub updated: u64,
@@ -167,6 +167,6 @@ pub struct Stats {
     pub in_flight: u64,
     /// Most requests that ever were under way.
     pub most_in_flight: u64,
-    /// Something that the volume relies on failed.
+    /// Tells if the volume is read-only: something that it relies on failed.
     pub read_only: bool,
 }

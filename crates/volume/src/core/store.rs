@@ -1,4 +1,4 @@
-//! Storing a block whole, which three zones may decide.
+//! Storing a block whole, on which each of three zones may decide.
 
 use crate::core::message::{Post, Then, ToLogical, ToPhysical};
 use crate::core::request::{Failure, Task};

@@ -25,7 +25,7 @@ pub(crate) struct Growth {
 }
 
 impl Growth {
-    /// Waits for a path of this root; tells if it has to be begun.
+    /// Lets a request wait for a path of this root; tells if the path has to be begun.
     pub fn wait(&mut self, root: u64, vio: Box<Vio>) -> bool {
         if let Some(path) = self.paths.get_mut(&root) {
             path.waiting.push_back(vio);
@@ -36,7 +36,7 @@ impl Growth {
         true
     }
 
-    /// Writes new pages, empty: durably, or what the blocks held before would be taken for a map.
+    /// Writes new, empty pages. Without FUA, old contents of the blocks might be taken for pages of the map after a power cut.
     pub fn format(
         &mut self,
         root: u64,
@@ -54,7 +54,7 @@ impl Growth {
         path.pages = pages;
     }
 
-    /// A page is written. When all are, they are linked, from the top down.
+    /// Takes note that a page is written. When all are, they are linked, from the top down.
     pub fn formatted(&mut self, root: u64, post: &mut Post) {
         let Some(path) = self.paths.get_mut(&root) else { return };
         path.left -= 1;
@@ -69,7 +69,7 @@ impl Growth {
         }
     }
 
-    /// A page is linked. Gives who waited when the path is whole.
+    /// Takes note that a page is linked. When the path is complete, returns the requests that waited for it.
     pub fn linked(&mut self, root: u64) -> VecDeque<Box<Vio>> {
         let Some(path) = self.paths.get_mut(&root) else { return VecDeque::new() };
         path.left -= 1;
@@ -79,12 +79,12 @@ impl Growth {
         self.end(root)
     }
 
-    /// Ends a path; gives who waited.
+    /// Ends a path; returns the requests that waited for it.
     pub fn end(&mut self, root: u64) -> VecDeque<Box<Vio>> {
         self.paths.remove(&root).map(|path| path.waiting).unwrap_or_default()
     }
 
-    /// Ends all paths; gives who waited.
+    /// Ends all paths; returns the requests that waited for them.
     pub fn give_up(&mut self) -> Vec<Box<Vio>> {
         self.paths.drain().flat_map(|(_, path)| path.waiting).collect()
     }

@@ -11,22 +11,22 @@ pub(crate) struct Undone {
 }
 
 impl Undone {
-    /// A request that is not durable.
+    /// Adds a request that is not durable yet.
     pub fn begin(&mut self, id: u64) {
         self.requests.insert(id);
     }
 
-    /// Notes that a request is durable, or gone; tells if it was not before.
+    /// Removes a request that is durable now, or gone; tells if it was here.
     pub fn end(&mut self, id: u64) -> bool {
         self.requests.remove(&id)
     }
 
-    /// A flush of all requests before a number.
+    /// Adds a flush of all requests before a number.
     pub fn flush(&mut self, before: u64, request: u64) {
         self.flushes.push_back((before, request));
     }
 
-    /// The next flush that waits for nothing; with `now` the next that there is.
+    /// Takes the next flush if it waits for no request any more; with `now`, whatever it waits for.
     pub fn next_flush(&mut self, now: bool) -> Option<u64> {
         let (before, request) = *self.flushes.front()?;
         let waits = self.requests.first().is_some_and(|oldest| *oldest < before);

@@ -19,7 +19,7 @@ pub(crate) enum Kind {
 pub(crate) struct Vio {
     /// Its number in the order of admission.
     pub id: u64,
-    /// The client's.
+    /// The client's number for it.
     pub request: u64,
     pub kind: Kind,
     pub lbn: Lbn,
@@ -27,24 +27,24 @@ pub(crate) struct Vio {
     pub left: u64,
     pub fua: bool,
     pub data: Data,
-    /// A part of the block, to be put over what the block holds.
+    /// New bytes for a part of the block, with the place of the first.
     pub patch: Option<(usize, Vec<u8>)>,
-    /// A block of a discard that goes on by itself.
+    /// Tells if it is a block of a discard that goes on by itself.
     pub batched: bool,
-    /// Zeros are written.
+    /// Tells if zeros are written.
     pub zero: bool,
     pub acked: bool,
-    /// It was given to deduplication and compression.
+    /// Tells if it was given to deduplication and compression.
     pub reduced: bool,
-    /// Under sync, where the data is durable already; it is reduced in a second round.
+    /// Under sync, the place where the data is durable already, before it is reduced in a second round.
     pub home: Option<Mapping>,
-    /// It answers for its fingerprint in the hash zone. Its pin outlives its commit.
+    /// Tells if it represents its fingerprint in the hash zone. Its pin outlives its commit.
     pub agent: bool,
     /// The block that it has pinned.
     pub pin: Option<Pbn>,
-    /// A second pinned block, that it is compared with.
+    /// A second pinned block, with which its data is compared.
     pub candidate: Option<Mapping>,
-    /// The mapping of the block before.
+    /// The mapping that the block had before.
     pub old: Mapping,
     /// The mapping that the block is going to have.
     pub new: Mapping,
@@ -82,7 +82,7 @@ impl Vio {
         }
     }
 
-    /// Puts its part over what the block holds, which makes it a write of a whole block.
+    /// Puts its part over the bytes that the block `held`, which makes it a write of a whole block.
     pub fn merge(&mut self, held: &Data) {
         if let Some((at, bytes)) = self.patch.take() {
             let mut block = Block::clone(held);

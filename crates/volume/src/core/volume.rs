@@ -32,14 +32,14 @@ pub(crate) struct Contents {
     pub counts: Vec<u8>,
     /// Roots and all pages above the leaves, with their places.
     pub interior: Vec<(PageKey, Page, u64)>,
-    /// The index, with what was kept of it.
+    /// The index, with the chapters that the device kept.
     pub index: Index,
 }
 
 /// A volume at work.
 ///
-/// It does nothing by itself. A shell submits requests, takes operations and does them, completes them, and takes replies; whatever
-/// it calls, it goes on until neither operations nor replies come. [`crate::pump`] is that loop.
+/// It does nothing by itself. A shell submits requests, takes operations and does them, completes them, and takes replies. After any
+/// call the shell goes on until neither operations nor replies come. [`crate::pump`] is that loop.
 pub struct Volume {
     door: Door,
     logical: Logical,
@@ -141,13 +141,13 @@ impl Volume {
         }
     }
 
-    /// Takes what its device lost and no operation told of: the volume is read-only from here on.
+    /// Tells the volume that its device lost something without failing an operation: the volume is read-only from here on.
     pub fn fail(&mut self) {
         self.inboxes.put(Message::Journal(ToJournal::Fail));
         self.in_turn(usize::MAX);
     }
 
-    /// Lets the zones handle so many messages, and write out what nothing more is to come for. Tells if some are left.
+    /// Lets the zones handle messages until `most` were handled, then write out what packer and journal hold back. Tells if messages are left.
     pub(crate) fn work_a_turn(&mut self, most: usize) -> bool {
         self.in_turn(most);
         self.packer.rest(&mut self.post);
@@ -186,8 +186,8 @@ impl Volume {
         }
     }
 
-    /// One zone after the other, each what it has by then, until nothing is left or so many messages were handled. Who goes on by
-    /// messages to itself keeps nobody else from work.
+    /// Lets one zone after the other handle the messages that it has by then, until none is left or `most` were handled. So a zone that
+    /// sends messages to itself does not keep the others from work.
     fn in_turn(&mut self, most: usize) {
         let mut handled = 0;
         while handled < most && !self.inboxes.is_empty() {
@@ -203,11 +203,11 @@ impl Volume {
         }
     }
 
-    /// Any zone with a message; now and then one rests too early, as threads would, or sleeps while the device ends operations. Tells if
-    /// all messages were handled.
+    /// Lets zones in random order handle a message each; now and then one rests too early, as threads would, or sleeps while the device ends
+    /// operations. Tells if all messages were handled.
     fn drawn(&mut self) -> bool {
         while !self.inboxes.is_empty() {
-            // The device has something to do that it was given, and that nobody has heard the end of.
+            // Waiting for the device: it has taken every operation, and the end of none has come in.
             let has_more = self.inboxes.has(Zone::Bio) || !self.operations.is_empty();
             let waits = self.bio.is_busy() && !has_more;
             let Some(random) = &mut self.random else { return true };
@@ -234,7 +234,7 @@ impl Volume {
         true
     }
 
-    /// Lets all zones but one work; gives the operations for the device.
+    /// Lets all zones but one work; returns the operations for the device.
     #[cfg(test)]
     pub(crate) fn turn_without(&mut self, asleep: Option<Zone>) -> Vec<Operation> {
         let awake = || Zone::ALL.into_iter().filter(move |zone| Some(*zone) != asleep);

@@ -48,7 +48,7 @@ impl ChapterBlock {
         block
     }
 
-    /// From what was read; `None` when it is no whole part of a chapter of this volume.
+    /// Decodes a block that was read; `None` when it is not a whole part of a chapter of this volume.
     pub fn read(block: &Block, nonce: &Nonce) -> Option<Self> {
         let all = &block.0;
         if bytes::array::<16>(all, 4) != *nonce || !bytes::is_sealed(all) {

@@ -11,9 +11,9 @@ pub const LEVELS: usize = 4;
 const COPIES: u64 = 2;
 /// Blocks for the records of a slab that VDO keeps and this volume does not, so that both have the same data blocks.
 const SLAB_RESERVE: u64 = 224;
-/// A slab of VDO has at least so many blocks; smaller ones are for tests.
+/// Fewest blocks of a slab of VDO; smaller ones are for tests.
 const SMALLEST_OF_VDO: u64 = 1 << 13;
-/// Chapters of the index, where it has room for as many.
+/// Number of chapters of the index, unless it has room for fewer blocks.
 pub const CHAPTERS: u64 = 1024;
 /// The fewest chapters that are kept.
 const FEWEST_CHAPTERS: u64 = 4;
@@ -37,7 +37,7 @@ pub struct Sizes {
     pub reserved: u64,
 }
 
-/// Why sizes make no volume.
+/// The reason that sizes make no volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum GeometryError {
     /// No slab fits.
@@ -50,13 +50,13 @@ pub enum GeometryError {
         /// Blocks that one slab would take.
         least: u64,
     },
-    /// A journal in which nothing moves.
+    /// A journal that is too small to work.
     #[error("a journal of {0} blocks is too small: it takes at least 5")]
     Journal(u64),
-    /// Slabs of no use.
+    /// Slabs that are too small to be of use.
     #[error("a slab of {0} blocks is too small")]
     Slab(u64),
-    /// Sizes that a volume has already, or more than them.
+    /// A growth to sizes that are not larger than those that the volume has.
     #[error(
         "the volume has {logical} blocks on a device of {device}; it does not shrink, and one slab more takes a device of {least}"
     )]
@@ -112,12 +112,12 @@ impl PageKey {
         Self { level: self.level - 1, root: self.root, index }
     }
 
-    /// As the key of a journal entry: `level + 1 << 60 | root << 40 | index`.
+    /// Returns the key of a journal entry for it: `level + 1 << 60 | root << 40 | index`.
     pub fn to_key(self) -> u64 {
         (self.level as u64 + 1) << 60 | self.root << 40 | self.index
     }
 
-    /// From the key of a journal entry; `None` for a block of the volume, or nonsense.
+    /// Reads the key of a journal entry; `None` for a block of the volume, or an invalid key.
     pub fn from_key(key: u64) -> Option<Self> {
         let level = usize::try_from(key >> 60).ok()?.checked_sub(1)?;
         let (root, index) = (key >> 40 & 0xf_ffff, key & ((1 << 40) - 1));
@@ -169,7 +169,7 @@ impl Geometry {
         Ok(Self { sizes, roots, slabs_at, slabs, data_blocks, count_blocks, journal_at })
     }
 
-    /// Lays a volume out anew that grows in one size or both; the other stays.
+    /// Returns the layout of a volume that grows in one size or both; a size that is not given stays.
     ///
     /// # Errors
     /// Refuses to shrink, to grow by nothing, and a larger device without room for another slab.
@@ -187,7 +187,7 @@ impl Geometry {
         Err(GeometryError::NotLarger { logical: held, device: had, least })
     }
 
-    /// The superblock's copy of a generation.
+    /// The place of the superblock's copy with this generation.
     pub fn superblock(generation: u64) -> Pbn {
         generation % COPIES
     }
@@ -210,7 +210,7 @@ impl Geometry {
         if chapters < FEWEST_CHAPTERS { 0 } else { chapters }
     }
 
-    /// Blocks that an index of so many records takes on the device.
+    /// Blocks that an index of `records` records takes on the device.
     pub fn index_for(records: u64) -> u64 {
         CHAPTERS * records.div_ceil(CHAPTERS).div_ceil(MOST_RECORDS as u64)
     }
@@ -274,7 +274,7 @@ impl Geometry {
     }
 }
 
-/// Blocks of a slab for data: VDO's where VDO has such slabs, as many as can be counted in the rest of a smaller one.
+/// Blocks of a slab for data: as many as VDO has in a slab of this size; in a smaller slab, as many as the rest of it can count.
 fn data_blocks(slab: u64) -> Option<u64> {
     if slab >= SMALLEST_OF_VDO {
         if let Some(bits) = reduce::space::SlabBits::new(slab.trailing_zeros())

@@ -14,7 +14,7 @@ const FIRST: usize = 64;
 pub struct Entry {
     /// The block of the volume, or the page that is linked ([`super::PageKey::to_key`]).
     pub key: u64,
-    /// The mapping before, so that counts are replayed without a look at pages.
+    /// The mapping before, so that counts can be replayed without reading pages.
     pub old: Mapping,
     /// The mapping from here on.
     pub new: Mapping,
@@ -38,14 +38,14 @@ pub struct Header {
 /// A journal block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JournalBlock {
-    /// Its account of itself.
+    /// The facts beside its entries.
     pub header: Header,
     /// Its entries, in order.
     pub entries: Vec<Entry>,
 }
 
 impl JournalBlock {
-    /// The bytes to write. What is behind the entries differs in every sector of every block, so that no torn block looks whole.
+    /// The bytes to write. The filling behind the entries differs in every sector of every block, so that no torn block looks whole.
     pub fn sealed(&self, nonce: &Nonce) -> Block {
         let mut block = Block::default();
         let Header { epoch, seq, tail, logical_at_tail, committed } = self.header;
@@ -70,7 +70,7 @@ impl JournalBlock {
         block
     }
 
-    /// From what was read; `None` when it is no whole journal block of this volume.
+    /// Decodes a block that was read; `None` when it is not a whole journal block of this volume.
     pub fn read(block: &Block, nonce: &Nonce) -> Option<Self> {
         let all = &block.0;
         if bytes::array::<16>(all, 4) != *nonce || !bytes::is_sealed(all) {

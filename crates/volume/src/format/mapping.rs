@@ -45,7 +45,7 @@ impl Mapping {
         [a, b, c, d, e]
     }
 
-    /// From the bytes of an entry; others read as unmapped.
+    /// Reads the bytes of an entry; invalid ones read as unmapped.
     pub fn from_bytes(bytes: &[u8]) -> Self {
         let mut all = [0; 8];
         all.iter_mut().zip(bytes.iter().take(Self::BYTES)).for_each(|(to, from)| *to = *from);

@@ -11,7 +11,7 @@ use crate::format::{Mapping, Nonce, bytes};
 pub const ENTRIES: usize = reduce::space::MAP_ENTRIES as usize;
 /// Bytes of a sector for its checksum.
 const SUM: usize = 4;
-/// Bytes of a sector for mappings, which may go across.
+/// Bytes of a sector for mappings. A mapping may extend into the next sector.
 const PART: usize = SECTOR - SUM;
 
 /// A page in memory.
@@ -24,7 +24,7 @@ impl Page {
         Self(Box::new([0; PART * SECTORS]))
     }
 
-    /// The page that was read from `pbn`; `None` when a checksum is wrong, so also when it is none of this volume and place.
+    /// The page that was read from `pbn`; `None` when a checksum is wrong, as it is for a page of another volume or place.
     pub fn read(block: &Block, nonce: &Nonce, pbn: Pbn) -> Option<Self> {
         let mut page = Self::empty();
         for (at, (part, sector)) in page.0.chunks_mut(PART).zip(sector::of(block)).enumerate() {

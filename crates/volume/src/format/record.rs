@@ -10,7 +10,7 @@ pub(super) const BYTES: usize = 8 + Mapping::BYTES;
 /// Records that a block holds.
 pub const MOST_RECORDS: usize = (BLOCK - FIRST) / BYTES;
 
-/// A block and the place where it was stored. It may be there no more.
+/// A block and the place where it was stored. It may no longer be there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record {
     /// The lower half of its fingerprint.

@@ -8,7 +8,7 @@ pub const SECTORS: usize = 8;
 /// Bytes of a sector.
 pub(super) const SECTOR: usize = BLOCK / SECTORS;
 
-/// The kind of record that a sector is of, so that none is taken for another.
+/// The kind of record in a sector, so that none is taken for another.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Kind {
     /// A page of the block map.

@@ -25,7 +25,7 @@ pub struct Superblock {
     pub nonce: Nonce,
     /// Grows with every writing of the superblock.
     pub generation: u64,
-    /// Grows with every start: journal blocks of another are not read.
+    /// Grows with every start: journal blocks of another epoch are not read.
     pub epoch: u64,
     /// The first journal block of this epoch.
     pub first_seq: u64,
@@ -37,7 +37,7 @@ pub struct Superblock {
     pub geometry: Geometry,
 }
 
-/// Why there is no superblock.
+/// The reason that no superblock was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SuperblockError {
     /// Neither copy is one.
@@ -85,7 +85,7 @@ impl Superblock {
         block
     }
 
-    /// From what was read.
+    /// Decodes a block that was read.
     fn read(block: &Block) -> Result<Self, SuperblockError> {
         let sector = &block.0[..SECTOR];
         if bytes::array::<8>(sector, 4) != *MAGIC || !bytes::is_sealed(sector) {

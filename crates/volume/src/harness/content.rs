@@ -1,12 +1,12 @@
-//! Blocks that can be told from each other.
+//! Blocks that can be told apart by their values.
 
 use crate::block::Block;
 
-/// A block that could not be read.
+/// The value of a block that could not be read.
 pub(super) const ERROR: u64 = u64::MAX;
 const STRANGE: u64 = 1 << 63;
 
-/// The block of a value: 0 are zeros; of the others every second one compresses to a third or less.
+/// Makes the block of a value: zeros for 0; blocks of other even values compress to a third or less.
 pub(super) fn block(value: u64) -> Block {
     let mut block = Block::default();
     if value == 0 {
@@ -21,7 +21,7 @@ pub(super) fn block(value: u64) -> Block {
     block
 }
 
-/// The value of a block; one of its own for bytes that no value has.
+/// Returns the value of a block; for bytes that no value makes, a strange value derived from them.
 pub(super) fn value(bytes: &Block) -> u64 {
     let named = u64::from_le_bytes(std::array::from_fn(|i| bytes.0[i]));
     if named & STRANGE == 0 && *bytes == block(named) {
@@ -31,7 +31,7 @@ pub(super) fn value(bytes: &Block) -> u64 {
     }
 }
 
-/// Tells if a value is none that was ever written.
+/// Tells if a value is strange: no block with it was ever written.
 pub(super) fn is_strange(value: u64) -> bool {
     value & STRANGE != 0
 }

@@ -16,7 +16,7 @@ struct Write {
 struct UnderWay {
     id: OperationId,
     task: Task,
-    /// The number of a write; the writes that a flush covers.
+    /// The number of a write; for a flush, `covers` has the numbers of the writes that it makes durable.
     number: u64,
     covers: Vec<u64>,
 }
@@ -28,11 +28,11 @@ pub(super) struct Disk {
     written: u64,
     /// Operations of recovery that are left before the power is cut.
     pub budget: Option<u64>,
-    /// Two operations on one block at a time, one of them a write.
+    /// Two operations on one block at the same time, one of them a write, if that happened.
     pub violation: Option<String>,
-    /// The next so many operations of these kinds fail: writes, flushes.
+    /// Number of the next writes, and of the next flushes, that fail.
     pub failing: (u64, u64),
-    /// A block, and that a write of it without FUA has ended.
+    /// A block to watch, and whether a write of it without FUA has ended.
     pub watched: (Option<Pbn>, bool),
 }
 
@@ -127,7 +127,7 @@ impl Disk {
         last.map_or_else(|| self.medium[pbn as usize].clone(), |w| Block::clone(&w.data))
     }
 
-    /// The power is cut: of what is not on the medium each sector, or each write, is kept or not.
+    /// Cuts the power: of the data not yet on the medium, each sector, or each write, is kept or lost at random.
     pub fn cut(&mut self, random: &mut SplitMix64) {
         self.under_way.clear();
         (self.budget, self.watched) = (None, (None, false));

@@ -1,4 +1,4 @@
-//! Flipped bytes of records: mended, or said; never a panic, never other data.
+//! Flipped bits in records must be mended or reported; they never cause a panic, or reads of other data.
 
 use units::Seed;
 

@@ -17,15 +17,15 @@ pub(super) struct Load {
     pub addresses: Vec<Lbn>,
     pub depth: usize,
     pub requests: u64,
-    /// Flushes, in a thousand.
+    /// Flushes among a thousand requests.
     pub flushes: u64,
     /// Values that many addresses share.
     pub shared: u64,
-    /// The policy changes now and then.
+    /// Tells if the policy changes now and then.
     pub changes: bool,
-    /// All requests end before the life does.
+    /// Tells if all requests end before the life does.
     pub to_the_end: bool,
-    /// The volume grows.
+    /// The growth of the volume in this life, if any.
     pub grow: Option<Grow>,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Life<'a> {
     discarding: BTreeSet<Lbn>,
     next: u64,
     pub no_space: u64,
-    /// Growths that ended well.
+    /// Growths that succeeded.
     pub grown: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The crash harness: volumes on a device that forgets, thousands of power cuts, and everything held against what was promised.
+//! The crash harness: volumes on a device that forgets what was not flushed, thousands of power cuts, and checks of everything promised.
 
 mod content;
 mod device;

@@ -1,4 +1,4 @@
-//! The promises: which values an address may have.
+//! The promises: the values that each address may have.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -21,12 +21,12 @@ pub(super) struct Oracle {
     number: u64,
 }
 
-/// Addresses that were not the last acknowledged value after a cut.
+/// Numbers of addresses that did not have the last acknowledged value after a cut, by what they had.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Seen {
-    /// An older value that was promised no more.
+    /// An older value, where the newer one was not promised to be durable.
     pub old: u64,
-    /// Bytes of no value, or an error.
+    /// Bytes that no value makes, or a read error.
     pub garbage: u64,
     /// A value that was never written there.
     pub foreign: u64,
@@ -43,7 +43,7 @@ impl Oracle {
         self.versions.keys().copied().collect()
     }
 
-    /// Something is written; gives its number.
+    /// Notes a write; returns its number.
     pub fn write(&mut self, lbn: Lbn, value: u64, policy: Policy) -> u64 {
         self.number += 1;
         let loose = policy == Policy::AsyncUnsafe;
@@ -80,7 +80,7 @@ impl Oracle {
         self.versions_of(lbn).iter().rev().find(|v| v.acked).map_or(0, |v| v.number)
     }
 
-    /// Holds a read against the writes from `least` on.
+    /// Checks that a read gave the value of a write with number `least` or higher.
     pub fn read(&mut self, lbn: Lbn, least: u64, value: u64) -> Result<(), String> {
         let versions = self.versions_of(lbn);
         match versions.iter().any(|v| v.value == value && v.number >= least) {
@@ -91,7 +91,7 @@ impl Oracle {
         }
     }
 
-    /// Holds an address against what was promised, after a cut. What is there is the truth from then on.
+    /// Checks the value of an address after a cut against what was promised. From then on it is the only value the address may have.
     pub fn found(&mut self, lbn: Lbn, value: u64, seen: &mut Seen) -> Result<(), String> {
         let versions = self.versions_of(lbn);
         let expected = versions.iter().rev().find(|v| v.acked).map_or(0, |v| v.value);

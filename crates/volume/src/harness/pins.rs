@@ -1,4 +1,4 @@
-//! A hash zone that sleeps: a block that its lock still offers to duplicates is never free.
+//! Checks that a block is never free while the lock of a sleeping hash zone still offers it to duplicates.
 
 use crate::block::{Block, Data, Pbn};
 use crate::core::{Policy, Request, Rule, Rules, Settings, Task, Verb, Volume, Zone};
@@ -67,7 +67,7 @@ fn freed(rules: Rules) -> bool {
     bench.submit(1, 43);
     bench.turn(None, true);
     let block = bench.written[0];
-    // The duplicate comes to the hash zone before the agent's release does, and nobody is awake there.
+    // The duplicate reaches the hash zone, which sleeps, before the agent's release does.
     bench.submit(2, 43);
     bench.submit(1, 0);
     bench.turn(Some(Zone::Hash), false);

@@ -65,7 +65,7 @@ pub(super) fn geometry(random: &mut SplitMix64) -> Geometry {
     Geometry::new(sizes).unwrap()
 }
 
-/// The sizes to which a device and its volume grow in one life, and the request before which they do.
+/// The sizes to which a device and its volume grow in one life, and (`at`) the number of the request before which they do.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Grow {
     pub at: u64,
@@ -75,7 +75,8 @@ pub(super) struct Grow {
     pub ends: Option<Pbn>,
 }
 
-/// Some volumes keep their index, and half of all grow, drawn apart from all else: what lies behind the last slab of theirs lets a new one reach into the journal.
+/// Lets some volumes keep their index, and half of all grow: these have room behind the last slab, so that a new slab reaches into the old
+/// journal. Returns the layout and the most blocks that the device may have. Draws from a generator of its own.
 fn growing(geometry: Geometry, random: &mut SplitMix64) -> (Geometry, u64) {
     let index = one_of(random, &[0, 8, 20]);
     let Sizes { slab, journal, device, .. } = geometry.sizes;
@@ -89,7 +90,7 @@ fn growing(geometry: Geometry, random: &mut SplitMix64) -> (Geometry, u64) {
     (Geometry::new(sizes).unwrap(), device + behind + slab * between(random, 1, 6))
 }
 
-/// A growth by all slabs at once, or by one, or by none; half of the lives that grow end in the midst of it.
+/// Draws a growth by all slabs at once, by one, or by none; half of the lives that add slabs end in the middle of it.
 fn growth(geometry: &Geometry, most: u64, load: &mut Load, random: &mut SplitMix64) {
     let Sizes { device, slab, logical, .. } = geometry.sizes;
     if most == device || random.below(2) > 0 {
@@ -105,12 +106,12 @@ fn growth(geometry: &Geometry, most: u64, load: &mut Load, random: &mut SplitMix
     load.grow = Some(Grow { at, device, logical, ends });
     match random.below(4) {
         0 if ends.is_none() => load.requests = at + random.below(30),
-        // All that is asked ends, unless the life does.
+        // All requests are to end, unless the life ends with the growth.
         _ => load.to_the_end = ends.is_some(),
     }
 }
 
-/// A medium on which half of the blocks hold something of others.
+/// A medium on which half of the blocks hold old data that is not the volume's.
 pub(super) fn medium(blocks: u64, random: &mut SplitMix64) -> Vec<Block> {
     let block = |n: u64| match random.below(2) {
         0 => content::block(1 << 50 | n << 1 | 1),
@@ -215,7 +216,7 @@ pub(super) fn lives(seed: u64, policies: Policies, rules: Rules) -> Result<Outco
     Ok(outcome)
 }
 
-/// Starts a volume, with a cut meanwhile now and then.
+/// Starts a volume; now and then the power is cut during the start.
 fn recovered(
     disk: &mut Disk,
     settings: &Settings,
@@ -236,7 +237,7 @@ fn recovered(
     start(disk, settings).map(|(volume, _)| volume).map_err(|error| error.to_string())
 }
 
-/// Rebuilds a volume, which may be cut off in that.
+/// Rebuilds a volume; the power may be cut meanwhile.
 fn rebuilt(disk: &mut Disk, random: &mut SplitMix64) -> Result<(), String> {
     disk.budget = Some(random.below(60));
     let rebuilt = rebuild(disk);

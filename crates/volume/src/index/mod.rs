@@ -2,7 +2,7 @@
 //!
 //! A record is a mapping (40 bits), its chapter (10) and a part of the fingerprint (14), in sets of eight. A wrong part costs one
 //! read, never data. Chapters are opened in turn; what is older than the window is not there. Where a volume has room for them on its
-//! device, a chapter is kept there once it is full: what of them is lost costs saving, never data.
+//! device, a chapter is kept there once it is full: a chapter that is lost costs saving, never data.
 
 use reduce::Fingerprint;
 
@@ -25,7 +25,7 @@ pub(crate) struct Index {
     /// The number of the open chapter.
     number: u64,
     filled: u64,
-    /// The next set to be rid of the chapter that is opened next.
+    /// The next set to clear of the oldest chapter, whose number the next chapter takes over.
     sweep: usize,
     /// Chapters are kept on the device.
     kept: bool,
@@ -35,12 +35,12 @@ pub(crate) struct Index {
     full: Vec<Chapter>,
     /// Records that it holds.
     pub records: u64,
-    /// Records that went since they were old.
+    /// Records that were dropped because they were old.
     pub discarded: u64,
 }
 
 impl Index {
-    /// An index of a volume that remembers about so many blocks; none when it is 0.
+    /// Creates the index of a volume that remembers about `records` blocks; for 0 it remembers nothing.
     pub fn new(records: usize, geometry: &Geometry) -> Self {
         let room = geometry.chapters();
         let chapters = if room > 0 { room } else { CHAPTERS };
@@ -63,7 +63,7 @@ impl Index {
         }
     }
 
-    /// Takes a chapter that the device has kept. They come in their order; the last one goes on where it was not full.
+    /// Takes a chapter that the device has kept. Chapters come in their order; the last one is continued if it was not full.
     pub fn load(&mut self, number: u64, records: &[Record]) {
         self.begin(number);
         records.iter().for_each(|record| _ = self.insert_at(record.print, record.mapping));
@@ -71,7 +71,7 @@ impl Index {
         self.full.clear();
     }
 
-    /// Tells if it remembers nothing, ever.
+    /// Tells if it has no room for any record.
     pub fn is_none(&self) -> bool {
         self.sets.is_empty()
     }
@@ -86,7 +86,7 @@ impl Index {
         Some(mapping)
     }
 
-    /// Remembers the place of a block. Gives the one that it had before.
+    /// Remembers the place of a block. Returns the place that it had before.
     pub fn insert(&mut self, print: Fingerprint, mapping: Mapping) -> Option<Mapping> {
         self.insert_at(print.0 as u64, mapping)
     }
@@ -96,7 +96,7 @@ impl Index {
         self.full.pop()
     }
 
-    /// The open chapter, as far as it has come.
+    /// The open chapter with the records that it has so far.
     pub fn open_chapter(&self) -> Option<Chapter> {
         (!self.open.is_empty()).then(|| (self.number, self.open.clone()))
     }
@@ -136,7 +136,8 @@ impl Index {
         }
     }
 
-    /// One more record in the open chapter. The oldest chapter goes a few sets at a time, and is gone when its number is used again.
+    /// Counts one more record in the open chapter. The oldest chapter is removed a few sets at a time, and is gone when its number is used
+    /// again.
     fn grow(&mut self) {
         let going = (self.number + 1) % self.chapters;
         let share = (self.sets.len() as u64).div_ceil(self.chapter_records) as usize;

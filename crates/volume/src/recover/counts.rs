@@ -76,7 +76,7 @@ impl Counts {
         }
     }
 
-    /// Takes counts as they should be; tells how many were others.
+    /// Replaces the counts by the right ones; returns how many were wrong.
     pub fn recount(&mut self, counts: &[u8]) -> u64 {
         let mut others = 0;
         for block in 0..self.geometry.count_total() {

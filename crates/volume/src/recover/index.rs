@@ -1,4 +1,4 @@
-//! Chapters of the index as they are on the device. What cannot be read of them is not there.
+//! Chapters of the index as they are on the device. Parts that cannot be read count as missing.
 
 use crate::block::Block;
 use crate::device::{Device, DeviceError};
@@ -15,7 +15,7 @@ pub(crate) fn load(
     let mut bytes = Block::default();
     let mut part = |chapter: u64, part: u64| {
         let Some(pbn) = geometry.chapter_block(chapter, part) else { return Ok(None) };
-        // The index costs saving alone: a part that the device does not give is not there.
+        // A missing part of the index costs only saving: a part that cannot be read counts as missing.
         if device.read(pbn, &mut bytes).is_err() {
             return Ok(None);
         }

@@ -8,7 +8,7 @@ use crate::recover::counts::Counts;
 use crate::recover::ring;
 use crate::recover::tree::Tree;
 
-/// Why a volume cannot be read.
+/// The reason that a volume cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RecoveryError {
     /// The device failed.
@@ -17,7 +17,7 @@ pub enum RecoveryError {
     /// It is no volume.
     #[error(transparent)]
     Superblock(#[from] SuperblockError),
-    /// A record is damaged that no replay mends.
+    /// Records are damaged that no replay mends.
     #[error("{} block(s) of the volume's records are damaged, the first is {}", .0.len(), .0.first().copied().unwrap_or(0))]
     Damaged(Vec<Pbn>),
 }
@@ -34,7 +34,7 @@ pub(crate) struct Replayed {
     pub end: u64,
     /// Greater than every journal block ever seen.
     pub next_seq: u64,
-    /// Records that are damaged, and no replay mends.
+    /// Places of records that are damaged and that no replay mends.
     pub damaged: Vec<Pbn>,
 }
 

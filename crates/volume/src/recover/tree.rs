@@ -18,7 +18,7 @@ pub(crate) struct Tree {
     geometry: Geometry,
     nonce: Nonce,
     pub pages: FxHashMap<PageKey, Read>,
-    /// Pages that are linked, and are no pages.
+    /// Blocks that are linked as pages but hold no valid page.
     pub damaged: Vec<Pbn>,
 }
 
@@ -27,7 +27,7 @@ impl Tree {
         Self { geometry, nonce, pages: FxHashMap::default(), damaged: Vec::new() }
     }
 
-    /// Reads a page if it is linked and sound, and those above it.
+    /// Returns a page if it is linked and sound; reads it, and those above it, if it was not read before.
     pub fn page(
         &mut self,
         device: &mut dyn Device,

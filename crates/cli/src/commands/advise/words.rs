@@ -23,7 +23,7 @@ fn or_none(value: Option<f64>) -> String {
     value.map_or_else(|| "–".into(), percent)
 }
 
-/// All of it.
+/// The whole advice, for a terminal.
 pub(super) fn text(args: &AdviseArgs, trace: &Trace, analysis: &Analysis, advice: &Advice) -> Text {
     let style = Style::of_stdout();
     let mut text = recorded(trace, analysis);
@@ -85,7 +85,7 @@ fn recorded(trace: &Trace, analysis: &Analysis) -> Text {
     text
 }
 
-/// Rows of small bars: what was touched in each window, and what of it for the first time.
+/// Two rows of small bars: the amount touched in each window, and the part of it touched for the first time.
 fn working_set(analysis: &Analysis) -> Text {
     let (window_ns, windows) = analysis.working_set();
     let most = windows.iter().map(|(all, _)| *all).fold(0.0, f64::max);
@@ -161,7 +161,8 @@ fn verdict(cache: &CacheAdvice) -> String {
     let stop = bytes(cache.stops_paying_bytes);
     match cache.verdict {
         Verdict::Pays => format!(
-            "{stop} pay, and there it stops: they hit {there} of the {what}, and from there no doubling brings {NEAR_POINTS} points more. One of any size hits {most}."
+            "{stop} pay: they hit {there} of the {what}, and from there no doubling brings {NEAR_POINTS} points more. \
+            A cache without limit hits {most}."
         ),
         Verdict::EachDoubling => {
             let [half, of] = [bytes(cache.half_bytes), percent(cache.most_percent / 2.0)];
@@ -173,7 +174,7 @@ fn verdict(cache: &CacheAdvice) -> String {
             "pays when it holds nearly all that is touched: {stop} hit {there} of the {what}. A smaller one hits in proportion to its size, or not at all (the bars)."
         ),
         Verdict::DoesNotPay => format!(
-            "does not pay: one of any size hits {most} of the {what}, all others are the first of their chunk."
+            "does not pay: even without limit it hits {most} of the {what}; all others are the first of their chunk."
         ),
     }
 }
@@ -203,12 +204,15 @@ fn vdo(vdo: &BlockMapAdvice, analysis: &Analysis) -> Vec<String> {
     )];
     let [default, least] = [vdo.default_misses_percent, vdo.least_misses_percent].map(percent);
     lines.push(match vdo.cache_mib {
-        128 => format!("The block map cache that lvm gives, 128 MiB, is enough: it misses {default} of the looks (one for each 4 KiB), one of any size {least}."),
-        mib => format!("Its block map cache should be {mib} MiB (vdo_block_map_cache_size_mb={mib}): lvm's 128 MiB miss {default} of the looks (one for each 4 KiB), which costs a read and a write of a page each; one of any size misses {least}."),
+        128 => format!("The block map cache that lvm gives, 128 MiB, is enough: it misses {default} of the lookups \
+        (one per 4 KiB), one without limit {least}."),
+        mib => format!("Its block map cache should be {mib} MiB (vdo_block_map_cache_size_mb={mib}): \
+        lvm's 128 MiB miss {default} of the lookups (one per 4 KiB), which costs a read and a write of a page each; \
+        one without limit misses {least}."),
     });
     lines.push(format!("For all of the logical size it would be {} MiB.", vdo.whole_cache_mib));
     if analysis.pattern().counts_of(Op::Write).ios == 0 {
-        lines.push("Nothing was written: VDO saves only where something is.".into());
+        lines.push("Nothing was written: VDO saves only on what is written.".into());
     } else {
         let written = bytes(vdo.written_bytes);
         lines.push(format!("What was written takes {written} where nothing is saved."));
@@ -232,7 +236,8 @@ fn neither(analysis: &Analysis, advice: &Advice) -> bool {
 pub(super) fn not_known(trace: &Trace, analysis: &Analysis, advice: &Advice) -> Vec<String> {
     let mut lines = vec![
         "whether the data dedupe or compress, as a trace has no content: fathom estimate PATH reads them.".to_owned(),
-        "what dm-cache or bcache hits: the curve is of a cache that keeps what was used last. dm-cache takes in late what it has seen often; bcache passes by what is sequential.".to_owned(),
+        "what dm-cache or bcache hits: the curve is of a cache that keeps what was used last. \
+        dm-cache takes in a block only after many accesses; bcache bypasses sequential I/O.".to_owned(),
     ];
     let (first, last) = trace.times_ns();
     let span = last.saturating_sub(first);
@@ -245,7 +250,7 @@ pub(super) fn not_known(trace: &Trace, analysis: &Analysis, advice: &Advice) -> 
     if let Some(cache) = &advice.cache {
         let firsts = percent(100.0 - cache.most_percent);
         let what = cache.decided_by;
-        lines.push(format!("what a cache that was warm before would hit of the {firsts} of the {what} that are the first of their chunk here."));
+        lines.push(format!("what a cache that was filled before would hit: {firsts} of the {what} are the first of their chunk here."));
         lines.push(match cache.sample_rate {
             rate if rate < 1.0 => format!("the curve to the last hundredths of a point: of the chunks that are touched least, one in {} was followed.", grouped((1.0 / rate).round() as u64)),
             _ => "nothing more of this trace: all its chunks were followed.".into(),
@@ -253,11 +258,13 @@ pub(super) fn not_known(trace: &Trace, analysis: &Analysis, advice: &Advice) -> 
     }
     let missing = trace.unnamed_siblings().len();
     if missing > 0 {
-        lines.push(format!("what is in {missing} more files of this recording that lie beside."));
+        lines.push(format!(
+            "what is in {missing} more files of this recording in the same directory."
+        ));
     }
     if trace.files().iter().any(|file| file.event.is_some()) {
         lines.push(
-            "what the kernel dropped while it recorded: blktrace said it then (dropped events)."
+            "what the kernel dropped during the recording: blktrace printed it then (dropped events)."
                 .into(),
         );
     }

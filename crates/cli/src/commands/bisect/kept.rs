@@ -1,4 +1,4 @@
-//! The results of a bisection: which are there, whether they are of its steps, and their pairs.
+//! The stored results of a bisection: finding them, checking that they are of its steps, and reading their pairs.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ pub enum Found {
     Nothing,
     /// A result that was cut off.
     Begun,
-    /// One whose cells have all ended, some of them badly perhaps.
+    /// A result whose cells have all ended, though some may have failed.
     Ended(Box<ResultSet>),
 }
 
@@ -50,7 +50,7 @@ pub fn replay(state: &mut State, out: &Path) -> Result<(), Failure> {
 /// Adds the pairs of a result to what is known.
 ///
 /// # Errors
-/// When it is not the result of this step, or of another machine than the first one, or when the good end has no such figure in a candidate's.
+/// When it is not the result of this step, is from another machine than the first one, or lacks the figure for the good end.
 pub fn add(
     state: &mut State,
     (beside, folder, repeats): (Beside, String, u32),
@@ -126,12 +126,12 @@ pub fn good_stands(
     )))
 }
 
-/// Says of a figure that it tells nothing: the next run of `ios` I/Os has another one.
+/// Returns the error for a figure of too few I/Os: the next run of `ios` I/Os would have another value.
 fn too_few(names: [&str; 2], (scope, metric): (&Scope, &str), ios: u64) -> Failure {
     let (of, names) = (scope.name(), names.join(" beside "));
     let message = format!("{metric} of {of} in {names} rests on too few I/Os: a run did {ios}");
     Failure::data(message).with_help(
-        "let the load do more: a rate takes 10 I/Os of a run, a median 20, p99 1,000, p99.9 10,000; then begin anew in another directory with --out",
+        "let the load do more: a rate needs 10 I/Os of a run, a median 20, p99 1,000, p99.9 10,000; then begin anew in another directory with --out",
     )
 }
 

@@ -5,7 +5,7 @@ use results::model::VariantFacts;
 use crate::args::BisectListArgs;
 use crate::failure::Failure;
 
-/// The factor that several kernels make.
+/// Name of the factor that the plan makes of several kernels.
 const KERNEL: &str = "kernel";
 
 /// The names of all candidates, the good end first and the bad one last.
@@ -20,13 +20,16 @@ pub fn candidates(
     }
     if (good < bad) == args.fixed {
         let (first, wrong, help) = if args.fixed {
-            ("good", "--fixed hunts the mend", "leave --fixed out to hunt what made it worse")
+            ("good", "--fixed looks for the fix", "leave --fixed out to find what made it worse")
         } else {
-            ("bad", "what made it worse is hunted", "add --fixed to hunt the mend")
+            (
+                "bad",
+                "without --fixed what made it worse is looked for",
+                "add --fixed to find the fix",
+            )
         };
         let message = format!("The {first} one stands before the other in the list, and {wrong}");
-        return Err(Failure::usage(message)
-            .with_help(format!("{help}; or bring the list into the order of time")));
+        return Err(Failure::usage(message).with_help(format!("{help}; or sort the list by time")));
     }
     let names = variants.get(good.min(bad)..=good.max(bad)).unwrap_or_default();
     let mut names: Vec<String> = names.iter().map(|variant| variant.name.clone()).collect();

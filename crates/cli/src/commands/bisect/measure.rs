@@ -17,9 +17,9 @@ use crate::choices::say_notes;
 use crate::commands::{lab, run as local};
 use crate::failure::Failure;
 
-/// Names of the good one beside itself: the experiment may use the first itself.
+/// Names for the copy of the good end that is measured beside it; the second is for experiments that use the first.
 const AGAIN: [&str; 2] = ["again", "again-beside-itself"];
-/// The most questions of an experiment.
+/// Largest number of questions of an experiment.
 const MOST_QUESTIONS: usize = 6;
 
 /// The experiment, the figure, and where pairs are measured.
@@ -36,7 +36,7 @@ pub struct Bench {
     pub seed: Seed,
 }
 
-/// How steps are judged by this figure.
+/// Returns the rules by which steps are judged with this figure.
 pub fn rules(figure: &BisectFigureArgs, threshold: f64) -> Rules {
     let better = layers::metric(&figure.metric).map_or(Better::Neither, |metric| metric.better);
     Rules { better, threshold, most: figure.repeat }
@@ -66,7 +66,7 @@ impl Bench {
         }
         let mut paper = plan(&source)?;
         let source = with_question(source, figure, &paper);
-        // What is wrong with the figure is told as of a question of the file, which it is not.
+        // The figure is checked as a question of the file; this name makes clear that a mistake in it came from the options.
         let name = format!("{} with --metric, --stage, --operation, --layer", source.name);
         plan(&ExperimentSource { name, text: source.text.clone() })?;
         if lab {
@@ -112,14 +112,14 @@ impl Bench {
         options
     }
 
-    /// The name of what is beside the good end.
+    /// The name of the variant beside the good end.
     fn beside(&self, other: Option<&str>) -> String {
         let taken = |name: &&&str| !self.facts().variants.iter().any(|v| v.name == **name);
         let again = || (*AGAIN.iter().find(taken).unwrap_or(&AGAIN[0])).to_owned();
         other.map_or_else(again, str::to_owned)
     }
 
-    /// What is asked of the experiment: the good end and `other` so often; `None` for the good end once more.
+    /// Returns the request for `repeats` repeats of the good end and of `other`; `None` is the good end once more.
     fn request(&self, other: Option<&str>, repeats: u32, seed: Seed) -> RunRequest {
         let name = self.beside(other);
         let stage = self.asked.stage.clone();
@@ -141,13 +141,13 @@ impl Bench {
         }
     }
 
-    /// The plan of so many repeats.
+    /// Returns the plan of these repeats.
     pub fn plan_beside(&self, other: Option<&str>, repeats: u32) -> Result<Plan, Failure> {
         let usual = if self.lab { LAB } else { FULL };
         Ok(self.request(other, repeats, self.seed).plan(&self.source, usual)?)
     }
 
-    /// Measures so many pairs into a folder of `out`, or goes on with one that was cut off there; `None` when somebody wished to stop.
+    /// Measures pairs into a folder of `out`, or continues a result that was cut off there; `None` when the user wished to stop.
     pub fn measure(
         &self,
         other: Option<&str>,
@@ -229,7 +229,7 @@ impl Bench {
     }
 }
 
-/// Refuses a figure of loads that several operations or stages have, before any of it is measured.
+/// Refuses, before anything is measured, a figure of loads that several operations or stages have.
 fn of_one(facts: &PlanFacts, asked: &AskedMetric) -> Result<(), Failure> {
     if !layers::owners_of_metric(&asked.metric).loads || asked.layer.is_some() {
         return Ok(());
@@ -259,7 +259,7 @@ pub fn default_out(experiment: &str) -> PathBuf {
     PathBuf::from(format!("{experiment}-bisect-{now}"))
 }
 
-/// What is asked of the experiment for its list.
+/// Returns the request for the list of the experiment's variants.
 fn listed(only: &[String], scale: Option<&String>) -> RunRequest {
     RunRequest { only: only.to_vec(), scale: scale.cloned(), ..RunRequest::once() }
 }

@@ -1,4 +1,4 @@
-//! What is said of a bisection: while it goes on, at its end, and as JSON.
+//! The words about a bisection: its progress, its end, and JSON.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use super::state::State;
 use crate::failure::Failure;
 use crate::terminal::{Style, Text};
 
-/// The most figures that are named on the terminal because they decide at once.
+/// Largest number of figures that hardly vary which are named on the terminal.
 const NAMED: usize = 8;
 
 /// `step 3: v08 beside v01, 5 pairs`.
@@ -35,7 +35,7 @@ pub fn announced(state: &State, beside: Beside, pairs: u32) -> String {
     format!("{what}{other} beside {good}, pairs {} to {}{left}", there + 1, there + pairs)
 }
 
-/// What the pairs of a step say so far.
+/// The outcome of a step's pairs so far.
 pub fn read(state: &State, beside: Beside) -> String {
     let name = state.other(beside).unwrap_or("itself");
     format!("{name}: {}", shown(&state.bisection.read(beside)))
@@ -67,7 +67,7 @@ fn word(word: Decision) -> &'static str {
     }
 }
 
-/// The figures that decide at once, by the first results of both ends and of the good end beside itself.
+/// Returns the figures that five pairs decide, since they hardly vary, by the first results of both ends and of the good end beside itself.
 pub fn unmoved(state: &State, out: &Path) -> Vec<Unmoved> {
     let first = |beside: Beside| {
         let part = state.parts_of(beside).next()?;
@@ -89,22 +89,31 @@ fn sentence(state: &State, outcome: Option<&Outcome>) -> String {
     let name = |place: usize| state.asked.candidates.get(place).map_or("", String::as_str);
     let (first, kind) = if state.asked.fixed { ("good again", "mend") } else { ("bad", "change") };
     match outcome {
-        None => "stopped before it was decided; the same command with the same --out goes on".into(),
+        None => {
+            "stopped before it was decided; the same command with the same --out goes on".into()
+        }
         Some(Outcome::Named(place)) => format!("{} is the first that is {first}", name(*place)),
         Some(Outcome::OneOf(places)) => {
             let names: Vec<_> = places.clone().map(name).collect();
-            format!("the {kind} is one of these, and which cannot be decided: {}", names.join(", "))
+            format!(
+                "the {kind} is one of these; which one could not be decided: {}",
+                names.join(", ")
+            )
         }
         Some(Outcome::Alike) => format!(
             "the ends do not differ by more than {} %: there is nothing to bisect",
             significant(100.0 * state.asked.rules.threshold, 3)
         ),
         Some(Outcome::Overlap) => {
-            "the ends overlap: their pairs spread too far for what they lie apart; take a figure that spreads less, longer loads, or a quieter machine".into()
+            "the ends overlap: their pairs spread too widely for the difference between the ends; \
+            take a figure that spreads less, longer loads, or a quieter machine"
+                .into()
         }
         Some(Outcome::Reversed) => "the bad end is better than the good one: exchange them".into(),
         Some(Outcome::Unsteady) => {
-            "the good end beside itself differs as the ends do, or spreads as far: this machine does not tell good from bad by this figure".into()
+            "the good end differs from itself as much as the ends do, or spreads as widely: \
+            on this machine this figure does not tell good from bad"
+                .into()
         }
         Some(Outcome::NoValues(_)) => format!(
             "no repeat has a {} above zero on both sides: a step's result says why (fathom show)",
@@ -138,13 +147,13 @@ pub fn text(state: &State, outcome: Option<&Outcome>, unmoved: &[Unmoved], out: 
         text.line(style.dim("  ").and(line));
     }
     text.line(format!(
-        "  each result is in {0}; fathom show and fathom report take them",
+        "  all results are in {0}; fathom show and fathom report take them",
         out.display()
     ));
     text
 }
 
-/// The fact that decides at once, in a sentence; `None` where nothing does.
+/// The sentence about figures that hardly vary and so need only five pairs; `None` where there are none.
 fn unmoved_line(unmoved: &[Unmoved]) -> Option<String> {
     let named = unmoved.iter().take(NAMED).map(|one| {
         let label = layers::metric(&one.metric).map_or(one.metric.as_str(), |metric| metric.name);
@@ -155,11 +164,11 @@ fn unmoved_line(unmoved: &[Unmoved]) -> Option<String> {
         0 => String::new(),
         n => format!("; and {n} more"),
     };
-    let why = "equal in every pair of the good end beside itself, and not between the ends, so that five pairs decide by it:";
+    let why = "equal in every pair of the good end with itself but not between the ends, so five pairs are enough to decide by it:";
     (!named.is_empty()).then(|| format!("{why} {}{more}", named.join(", ")))
 }
 
-/// A bisection for a page, as far as it came; `None` of a directory that holds none.
+/// A bisection for a page, as far as it came; `None` if the directory holds none.
 pub fn page_of(out: &Path) -> Result<Option<Bisected>, Failure> {
     if !State::is_in(out) {
         return Ok(None);

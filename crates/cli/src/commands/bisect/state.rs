@@ -1,4 +1,4 @@
-//! How far a bisection came, kept in the directory of its results.
+//! The progress of a bisection, kept in the directory of its results.
 
 use std::io::Write;
 use std::path::Path;
@@ -20,14 +20,14 @@ const LONGEST: u64 = 16 << 20;
 /// The beginning of every such file.
 const MARK: &[u8] = b"{\"fathom_bisection\":";
 
-/// What the command was told: a call that goes on is told the same.
+/// The arguments of the command; a call that continues the bisection must have the same.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Asked {
     /// The experiment's text.
     pub experiment: String,
-    /// Where it is measured: `lab`, `simulated` or `devices`.
+    /// The place of the measurements: `lab`, `simulated` or `devices`.
     pub measured: String,
-    /// Options that say on what: devices by role, and what the guest is like.
+    /// Options of that place: devices by role, and the guest's machine.
     pub options: Vec<String>,
     pub scale: Option<String>,
     pub figure: AskedMetric,
@@ -46,7 +46,7 @@ pub struct Part {
     pub repeats: u32,
 }
 
-/// A bisection and how far it came. Only what it was told and its seed are kept: all else follows from the results, which are sealed.
+/// A bisection and its progress. Only its arguments and its seed are stored: all else follows from the results, which are sealed.
 #[derive(Debug, Clone)]
 pub struct State {
     pub asked: Asked,
@@ -68,7 +68,7 @@ struct Stored {
 }
 
 impl State {
-    /// Begins one.
+    /// Begins a bisection.
     pub fn new(asked: Asked, seed: u64) -> Self {
         let bisection = Bisection::new(asked.candidates.len(), asked.fixed, asked.rules);
         Self { asked, seed, bisection, parts: Vec::new(), first: None }
@@ -79,7 +79,7 @@ impl State {
         out.join(FILE).symlink_metadata().is_ok()
     }
 
-    /// Reads what a bisection was told; nothing of its results is read.
+    /// Reads the arguments of a bisection, but none of its results.
     pub fn read(out: &Path) -> Result<Self, Failure> {
         let path = out.join(FILE);
         let help = "name another directory";
@@ -100,12 +100,12 @@ impl State {
         let rules = &stored.asked.rules;
         let possible = rules.threshold.is_finite() && (5..=27).contains(&rules.most);
         if stored.asked.candidates.len() < 2 || !possible {
-            return Err(wrong("its list or its rules are none that can be asked for".to_owned()));
+            return Err(wrong("its list or its rules are not valid".to_owned()));
         }
         Ok(Self::new(stored.asked, stored.seed))
     }
 
-    /// Reads what an earlier call was told; `None` where none was. Another bisection is refused.
+    /// Reads the arguments of an earlier call; `None` if there was none. Fails where they are those of another bisection.
     pub fn open(out: &Path, asked: &Asked, seed: Option<Seed>) -> Result<Option<Self>, Failure> {
         if !Self::is_in(out) {
             return unless_foreign(out).map(|()| None);
@@ -123,7 +123,7 @@ impl State {
         }
     }
 
-    /// Keeps what it was told, whole or not at all.
+    /// Stores the arguments, completely or not at all.
     pub fn write(&self, out: &Path) -> Result<(), Failure> {
         let path = out.join(FILE);
         let stored =
@@ -171,7 +171,7 @@ impl State {
 }
 
 impl Asked {
-    /// Names what is not as in `other`.
+    /// Names the first argument that is not as in `other`.
     fn differs(&self, other: &Self) -> Option<String> {
         let (one, other) = (serde_json::to_value(self).ok()?, serde_json::to_value(other).ok()?);
         let object = one.as_object()?;
@@ -187,7 +187,7 @@ impl Asked {
     }
 }
 
-/// Refuses a directory in which there is something else.
+/// Refuses a directory that holds something else.
 fn unless_foreign(out: &Path) -> Result<(), Failure> {
     let inside = std::fs::read_dir(out).into_iter().flatten().flatten();
     let mut names = inside.map(|entry| entry.file_name().to_string_lossy().into_owned());

@@ -21,13 +21,13 @@ const SKIP: u8 = 125;
 /// Exit code at which `git bisect run` stops: every error, whatever code it has elsewhere.
 pub const STOP: u8 = 128;
 
-/// Decides the candidate; whatever goes wrong is no word on it.
+/// Decides the candidate. An error is no verdict on it.
 pub fn run(args: &BisectStepArgs) -> ExitCode {
     let code = shielded(|| decide(args));
     ExitCode::from(if Failure::lost_output().is_some() { STOP } else { code })
 }
 
-/// The exit code of `decide`: of an error, and of a panic, whose own code git would take for a bad candidate, it is [`STOP`].
+/// The exit code of `decide`; [`STOP`] after an error or a panic, whose own codes git would take for a bad candidate.
 fn shielded(decide: impl FnOnce() -> Result<u8, Failure>) -> u8 {
     match std::panic::catch_unwind(std::panic::AssertUnwindSafe(decide)) {
         Ok(Ok(code)) => code,
@@ -104,7 +104,7 @@ fn border(worse_by: f64, better: Better) -> Result<f64, Failure> {
         return Ok(border);
     }
     Err(Failure::usage("--worse-by leaves no border between good and bad")
-        .with_help("give half of what the ends lie apart, above 0 % and below 100 %"))
+        .with_help("give half of the difference between the ends, above 0 % and below 100 %"))
 }
 
 /// The name of the next step in `out`.

@@ -110,7 +110,7 @@ fn load(args: &DiskBenchArgs) -> Result<Load, Failure> {
     }
     if args.duration.0 == 0 || args.duration.0 > HOUR || args.ramp.0 > HOUR || args.think.0 > HOUR {
         return Err(Failure::usage(
-            "--duration, --ramp and --think are of an hour at most, and --duration is above 0",
+            "--duration, --ramp and --think are an hour at most, and --duration is above 0",
         )
         .with_help("a minute of model time is enough for most loads, as in --duration 60s"));
     }

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::terminal::{Text, answer, json as put_json};
 
 pub fn run(args: &DiskReplayArgs) -> Result<ExitCode, Failure> {
-    // What is wrong with a disk is said before a long trace is read.
+    // Mistakes in a disk are reported before a long trace is read.
     let profiles = args.like.iter().map(|like| Ok((like.to_string(), like.profile()?)));
     let profiles: Vec<_> = profiles.collect::<Result<_, Failure>>()?;
     let trace = Trace::open(&args.trace)?;

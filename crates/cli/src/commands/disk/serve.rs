@@ -8,7 +8,7 @@ use crate::args::DiskServeArgs;
 use crate::failure::Failure;
 use crate::terminal::json_line;
 
-/// Serves one machine; what was served is the answer.
+/// Serves one machine, and prints what was served as JSON.
 pub fn run(args: &DiskServeArgs) -> Result<ExitCode, Failure> {
     let service = serde_json::from_str(&args.service).map_err(Failure::usage)?;
     // The lab gives the socket, listening already: the machine can connect before this process runs.

@@ -15,7 +15,7 @@ use crate::args::DiskShowArgs;
 use crate::failure::Failure;
 use crate::terminal::{Line, Style, Text, answer, json as put_json};
 
-/// From a reply to the next request, as a program needs it.
+/// Time from a reply to the next request, as a program takes it.
 const THINK: Nanos = Nanos(200_000);
 
 pub fn list(as_json: bool) -> ExitCode {
@@ -52,8 +52,8 @@ pub fn show(args: &DiskShowArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A load that is long enough for three digits. Hard disks are asked as a program would, with time to think, and have filled
-/// their caches before it counts.
+/// A load that is long enough for three digits. Hard disks get requests as from a program, with time to think, and have filled
+/// their caches before the measured time.
 fn load(profile: &Profile, reach: &Reach, depth: u32) -> Load {
     let load = Load::of(reach.op, reach.shape, reach.block, depth);
     let hdd = profile.kind() == ModelKind::Hdd;

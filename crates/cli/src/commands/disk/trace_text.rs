@@ -10,7 +10,7 @@ use units::show::{bytes, count};
 use super::table::{table, time};
 use crate::terminal::{Style, Text, say_line};
 
-/// Returns what a trace is of.
+/// Returns the lines that name the trace's disk and its size.
 pub(super) fn heading(trace: &Trace) -> Text {
     let header = &trace.header;
     let moved: f64 = trace.records.iter().map(|r| f64::from(r.length)).sum();
@@ -48,7 +48,7 @@ pub(super) fn latencies(outcome: &Replayed) -> Text {
     table(&["", "requests", "failed", "mean", "p50", "p99", "max"], &rows)
 }
 
-/// 5 where the trace does not hold all; why is said.
+/// Returns exit code 5 where the trace is not complete, and prints why.
 pub(super) fn exit_code(trace: &Trace) -> ExitCode {
     let note = Style::of_stderr().note("note:");
     match trace.dropped {

@@ -17,7 +17,9 @@ pub fn of_result(findings: &[Finding], all: bool, style: Style) -> Text {
     if limits.first.is_empty() {
         return text;
     }
-    text.line("What limits it, by how much of a limit was used or of the I/Os touched:");
+    text.line(
+        "What limits it, by the share of a limit that was used, or of the I/Os that were affected:",
+    );
     for finding in &limits.first {
         one(&mut text, finding, style);
     }

@@ -14,7 +14,7 @@ use layers::standing::{Node, StandingStack};
 use crate::failure::Failure;
 use crate::terminal::{Style, Text, say};
 
-/// A measurement under way, in a thread of its own: the kernel's buffers do not wait.
+/// A measurement under way, in a thread of its own, since the kernel's buffers must be emptied in time.
 pub struct Measuring {
     devices: Vec<PlacedDevice>,
     stop: Arc<AtomicBool>,
@@ -35,7 +35,7 @@ pub fn begin(stack: &StandingStack) -> Result<Measuring, Failure> {
     let thread = std::thread::spawn(move || {
         let mut watch = LatencyWatch::begin(&host::own_name(), &measured);
         let before = watch.read();
-        // Nobody hears it where the caller is gone.
+        // Sending fails only if the caller is gone.
         let _ = begun.send(());
         while !stopped.load(Ordering::Relaxed) {
             std::thread::sleep(DRAIN);
@@ -43,7 +43,7 @@ pub fn begin(stack: &StandingStack) -> Result<Measuring, Failure> {
         }
         [before, watch.read()]
     });
-    // Whatever the watch sees is measured; a thread that ended too early is noticed in the end.
+    // The watch begins only after the measurement. If the thread ended too early, `end` reports it.
     let _ = begins.recv();
     Ok(Measuring { devices, stop, thread })
 }
@@ -64,23 +64,23 @@ impl Measuring {
 
 /// The block devices of a stack, each with those that it stands on.
 fn devices(stack: &StandingStack) -> Vec<PlacedDevice> {
-    // A reading has a blank behind each name.
+    // In a reading a blank ends each name.
     let name = |node: &Node| node.name.replace(' ', "_");
     let placed = stack.nodes.iter().filter(is_block).map(|node| PlacedDevice {
         name: name(node),
-        // The kernel writes a slash of a name so.
+        // The kernel writes a slash in a name as an exclamation mark.
         path: format!("/dev/{}", node.id.replace('!', "/")),
         on: under(stack, node, stack.nodes.len()).into_iter().map(name).collect(),
     });
     placed.collect()
 }
 
-/// Mounted file systems are called by their directories.
+/// Tells whether a node is a block device: the id of a mounted file system is its directory.
 fn is_block(node: &&Node) -> bool {
     !node.id.starts_with('/')
 }
 
-/// The devices right under a node; those of a file system are under what lies in a file on it. `depth` ends a circle.
+/// The devices directly under a node; for a device in a file, those of the file's file system. `depth` ends a circle.
 fn under<'a>(stack: &'a StandingStack, node: &Node, depth: usize) -> Vec<&'a Node> {
     let below = node.on.iter().filter_map(|(_, id)| stack.node(id));
     let each = below.flat_map(|own| match (is_block(&own), depth) {

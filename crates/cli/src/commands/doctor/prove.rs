@@ -21,7 +21,7 @@ use crate::commands::lab;
 use crate::failure::Failure;
 use crate::terminal::say;
 
-/// Options of the guest unless told otherwise.
+/// The guest's default options.
 const GUEST: GuestArgs = GuestArgs {
     memory: None,
     cpus: None,
@@ -31,10 +31,10 @@ const GUEST: GuestArgs = GuestArgs {
     mirror: None,
 };
 
-/// Names that the changed variant may have: the experiment may use the first itself.
+/// Names for the changed variant; the second is for experiments that use the first.
 const NAMES: [&str; 2] = ["changed", "changed-by-doctor"];
 
-/// Holds the directory of the result for as long as the proofs take, whatever its name leads to by then.
+/// Opens the directory of the result for the time of the proofs, so that it stays the same whatever its name leads to later.
 fn hold(result: &ResultSet) -> Result<DirSink, String> {
     let held = DirSink::reopen(&result.path).map_err(|error| error.to_string())?;
     let found = results::open_held(&held).map_err(|error| error.to_string())?;
@@ -44,7 +44,7 @@ fn hold(result: &ResultSet) -> Result<DirSink, String> {
     Ok(held)
 }
 
-/// Tries what would take each limit away, and notes what came of it in the findings.
+/// Tries the change that should remove each limit, and notes the outcome in the findings.
 pub fn run(
     args: &DoctorArgs,
     result: &ResultSet,
@@ -64,7 +64,7 @@ pub fn run(
     let out = folder(args, result)?;
     takes(args, result, suspects.iter().take(doctor::SHOWN), &source)?;
     let mut held = hold(result);
-    // Rounds of one rule are numbered through, whichever variant they are of.
+    // The rounds of one rule are numbered across all variants.
     let mut round = BTreeMap::new();
     for suspect in suspects.iter().take(doctor::SHOWN) {
         let dir = || {

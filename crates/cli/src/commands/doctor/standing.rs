@@ -1,4 +1,4 @@
-//! `fathom doctor DEVICE|PATH|SOSREPORT`: a stack that a machine has, read without a write, against the rules that need no run.
+//! `fathom doctor DEVICE|PATH|SOSREPORT`: an existing stack, which is only read, checked by the rules that need no run.
 
 use std::io::Read;
 use std::os::unix::fs::FileTypeExt;
@@ -18,12 +18,12 @@ use crate::args::DoctorArgs;
 use crate::failure::Failure;
 use crate::terminal::{Style, Text, answer, csv, json};
 
-/// No stack is waited for longer.
+/// Longest wait for the answers of a stack.
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// Something that stacks are read from.
 pub enum Source {
-    /// This machine, from what is at a path down.
+    /// This machine: the stack of the device or file system at a path.
     Live(PathBuf),
     /// A sosreport, unpacked or packed.
     Report(PathBuf),
@@ -31,11 +31,11 @@ pub enum Source {
 
 /// The endings of packed sosreports.
 const PACKED: [&str; 6] = [".tar", ".tar.xz", ".tar.gz", ".tgz", ".txz", ".tar.bz2"];
-/// What a result has, and a directory of a user hardly.
+/// Names of files that a result has and a user's directory hardly.
 const OF_RESULT: [&str; 3] = ["manifest.json", "cells", "experiment.toml"];
 
-/// What `subject` names, where that is a device, a path on a file system, or a sosreport; `None` where it is a result or an experiment, or
-/// could be one that is not there.
+/// Returns the source that `subject` names: a device, a path on a file system, or a sosreport. `None` where it is a result or an experiment,
+/// or could be the name of a missing one.
 pub fn source(subject: &str) -> Option<Source> {
     let path = Path::new(subject);
     if PACKED.iter().any(|ending| subject.ends_with(ending)) && !path.is_dir() {
@@ -58,12 +58,12 @@ pub fn source(subject: &str) -> Option<Source> {
     if !found.is_file() || results::packed::is_packed(path) {
         return None;
     }
-    // A file of text may be an experiment; others lie on a stack.
+    // A text file may be an experiment; any other file stands for the stack that it lies on.
     let text = path.extension().is_some_and(|ending| ending == "toml") || is_text(path);
     if text { None } else { live() }
 }
 
-/// The device that a name of the device mapper or of the kernel is, or a path below `/dev`, there or not.
+/// The path of the device that `subject` names: any path below `/dev`, existing or not, or a name of the kernel or the device mapper.
 fn named(subject: &str) -> Option<PathBuf> {
     if subject.starts_with("/dev/") {
         return Some(subject.into());
@@ -87,11 +87,12 @@ pub fn run(source: &Source, args: &DoctorArgs) -> Result<ExitCode, Failure> {
     let (read, top) = match source {
         Source::Report(path) if over_time => {
             let error = format!(
-                "{} is a sosreport, and --watch and --metrics are of a machine as it is now",
+                "{} is a sosreport, and --watch and --metrics need the running machine",
                 path.display()
             );
-            return Err(Failure::usage(error)
-                .with_help("run them there, on the block device or a path on the file system"));
+            return Err(Failure::usage(error).with_help(
+                "run them on that machine, with the block device or a path on the file system",
+            ));
         }
         Source::Live(path) => {
             let top = live::find(path).map_err(of_live)?;
@@ -108,7 +109,7 @@ pub fn run(source: &Source, args: &DoctorArgs) -> Result<ExitCode, Failure> {
         Some(length) => {
             let measuring = args.latency.then(|| latency::begin(&stack)).transpose()?;
             let seen = watch::run((&read, &top), &mut stack, length.into());
-            // Nothing goes on being measured, however the watch ended.
+            // The measurement stops however the watch ended.
             let ladder = measuring.map(latency::Measuring::end).transpose()?;
             (Some(seen?), ladder)
         }

@@ -39,7 +39,7 @@ pub fn run(
     Ok(seen)
 }
 
-/// The exit code: a watch that its device or the user ended is no whole one.
+/// The exit code: a watch that the user or the loss of a device ended early is incomplete.
 pub fn code(seen: &Watch) -> ExitCode {
     ExitCode::from(match seen.ended {
         Ended::Time => 0,
@@ -192,7 +192,7 @@ fn more(text: &mut Text, node: &Node, watched: &Watched, style: Style) {
     let anew = watched.grown.values().filter(|value| value.is_none()).count();
     if anew > 0 {
         text.line(format!(
-            "  {}: {anew} counters began anew or were not there at first",
+            "  {}: {anew} counters were reset or were not there at first",
             node.name
         ));
     }

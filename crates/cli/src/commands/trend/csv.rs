@@ -1,4 +1,4 @@
-//! `fathom trend --csv FILE`: the test of results on series of others.
+//! `fathom trend --csv FILE`: the same test on the user's own series.
 
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
@@ -14,15 +14,15 @@ use crate::args::{BetterArg, TrendArgs};
 use crate::failure::Failure;
 use crate::terminal::{Style, Text, answer, json};
 
-/// No longer text is read, bytes.
+/// Largest text that is read, bytes.
 const LONGEST: u64 = 64 << 20;
 
-/// A series with what it does.
+/// A series with the outcome of the test.
 struct Tested<'a> {
     series: &'a ColumnSeries,
     trend: Trend,
     better: Better,
-    /// Tells whether changes are shares of what was before.
+    /// Tells whether changes are relative to the value before.
     relative: bool,
 }
 
@@ -34,7 +34,8 @@ pub fn run(args: &TrendArgs, path: &Path) -> Result<ExitCode, Failure> {
     let text = read(path, &name)?;
     let all = columns(&text).map_err(|error| {
         Failure::data(format!("{name} cannot be read as CSV: {error}")).with_help(
-            "the first column is a label or a time, each other one a series of numbers with a decimal point; leave out other columns, and empty what is not there",
+            "the first column is a label or a time, each other one a series of numbers with a decimal point; \
+            leave out other columns, and leave missing values empty",
         )
     })?;
     let better = match args.better {
@@ -134,7 +135,7 @@ fn words(name: &str, all: &Columns, tested: &[Tested]) -> Text {
         lines.into_iter().for_each(|line| text.line(format!("     {line}")));
     }
     if all.falls {
-        let why = "each label is below the one before it, and the oldest has to come first";
+        let why = "each label sorts before the previous one, and the oldest has to come first";
         text.line(style.note("newest first?").and(why));
     }
     text

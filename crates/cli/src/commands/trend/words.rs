@@ -1,16 +1,16 @@
-//! Words for the outcomes of a trend, of results and of anybody's series.
+//! Words for the outcomes of a trend, for results and for the user's own series.
 
 use stats::{LEAST_RESULTS, LevelShift, Trend, Verdict};
 use units::{Better, Seed, show::significant};
 
-/// Draws the orders of the tests: the same series has the same changes.
+/// Seed of the tests' random orders, fixed so that the same series always has the same changes.
 pub const SEED: Seed = Seed(18);
 
 pub fn changes(trend: &Trend) -> &[LevelShift] {
     if let Trend::Changes(changes) = trend { changes } else { &[] }
 }
 
-/// Tells whether a change is one for the better.
+/// Returns the verdict on a change.
 pub fn verdict_of(better: Better, shift: &LevelShift) -> Verdict {
     match (better, shift.by > 0.0) {
         (Better::Neither, _) => Verdict::Differs,
@@ -19,7 +19,7 @@ pub fn verdict_of(better: Better, shift: &LevelShift) -> Verdict {
     }
 }
 
-/// The word of a trend for programs, and how much each follows the one before where it drifts.
+/// The word of a trend for programs, and the correlation of each value with the previous one where it drifts.
 pub fn outcome(trend: &Trend) -> (&'static str, Option<f64>) {
     match trend {
         Trend::TooFew => ("too_few", None),
@@ -29,12 +29,12 @@ pub fn outcome(trend: &Trend) -> (&'static str, Option<f64>) {
     }
 }
 
-/// The number that a series of so many lacks to say anything.
+/// The number of values that a series of `there` values still needs to say anything.
 pub fn more_needed(there: usize) -> usize {
     LEAST_RESULTS.saturating_sub(there)
 }
 
-/// The lines about a trend of so many values; `changed` tells of one change.
+/// The lines about a trend of `there` values; `changed` puts one change into words.
 pub fn lines(trend: &Trend, there: usize, changed: impl Fn(&LevelShift) -> String) -> Vec<String> {
     match trend {
         Trend::TooFew => vec![format!(
@@ -42,7 +42,7 @@ pub fn lines(trend: &Trend, there: usize, changed: impl Fn(&LevelShift) -> Strin
             more_needed(there)
         )],
         Trend::Drifting(follows) => vec![format!(
-            "drifts: each follows the one before (correlation {}), so that no place of a change can be told",
+            "drifts: each value follows the previous one (correlation {}), so no point of change can be named",
             significant(*follows, 2)
         )],
         Trend::Changes(changes) if changes.is_empty() => vec!["stays as it is".to_owned()],

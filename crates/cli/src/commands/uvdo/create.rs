@@ -19,7 +19,7 @@ pub fn run(args: &CreateArgs) -> Result<ExitCode, Failure> {
     let made = make_file(path, args.size)?;
     let created = create(path, args);
     if let (Err(_), Some(made)) = (&created, &made) {
-        // Nothing but the zeros that were just made.
+        // The new file holds nothing but zeros.
         remove(path, made);
     }
     let geometry = created?;
@@ -38,7 +38,7 @@ fn create(path: &Path, args: &CreateArgs) -> Result<Geometry, Failure> {
     Ok(geometry)
 }
 
-/// Removes a file that was made here, unless its name leads to another by now.
+/// Removes a file that was made here, unless its name leads to another file by now.
 fn remove(path: &Path, made: &File) {
     let of = |found: Metadata| (found.dev(), found.ino());
     let (there, made) = (path.symlink_metadata().map(of), made.metadata().map(of));

@@ -28,7 +28,7 @@ pub fn run(args: &UvdoRebuildArgs) -> Result<ExitCode, Failure> {
     let mut text = Text::from(format!("{}: rebuilt", args.backing.display()));
     text.line(format!("  {} journal entries replayed", rebuilt.entries));
     text.line(format!(
-        "  {} in use, {} counts mended",
+        "  {} in use, {} counts corrected",
         Bytes(rebuilt.logical_used * 4096),
         rebuilt.counts
     ));

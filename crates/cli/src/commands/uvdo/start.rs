@@ -17,7 +17,7 @@ const RECORD: u64 = 8;
 
 pub fn run(args: &StartArgs) -> Result<ExitCode, Failure> {
     let options = options(args)?;
-    // Nothing of it is read before it is ours.
+    // The volume is claimed before anything of it is read.
     let claim = host::claim_target(&args.backing, TargetPermit { destroy: true, create: false })?;
     let interrupt = Interrupt::new();
     interrupt.on_signals().map_err(Failure::environment)?;
@@ -38,7 +38,7 @@ pub fn run(args: &StartArgs) -> Result<ExitCode, Failure> {
             Ok(ExitCode::from(130))
         }
         Ended::ReadOnly(fault) => {
-            let fault = fault.unwrap_or_else(|| "its backing failed it before".into());
+            let fault = fault.unwrap_or_else(|| "its backing failed earlier".into());
             Err(Failure::data(format!("The volume is read-only: {fault}"))
                 .with_help("look into the kernel's log (dmesg), copy the data away, and check it"))
         }

@@ -6,7 +6,7 @@ use results::model::{
 };
 use serde_json::{Map, Value, json};
 
-/// The target is open, the first I/O follows.
+/// The event that the target is open and the first I/O follows.
 pub fn started(started: &Started) -> Value {
     json!({
         "event": "started", "backend": started.backend,
@@ -14,7 +14,7 @@ pub fn started(started: &Started) -> Value {
     })
 }
 
-/// Returns how far it has come.
+/// Returns the progress of the load.
 pub fn progress(progress: &Progress) -> Value {
     json!({
         "event": "progress", "elapsed_ns": progress.elapsed_ns, "fraction": progress.fraction,
@@ -60,7 +60,7 @@ pub fn summary(summary: &LoadSummary) -> Value {
         .iter()
         .map(|t| json!({"target": t.target, "operations": operations(t.operations.iter())}))
         .collect();
-    // Each has its operations where they were asked for.
+    // A job has its operations where they were asked for (--per-job).
     let by_operation =
         |job: &JobSummary| (!job.operations.is_empty()).then(|| operations(job.operations.iter()));
     let jobs: Vec<Value> = summary

@@ -23,7 +23,7 @@ pub struct Board {
     waiting: Option<String>,
 }
 
-/// A column of the table: its name, its width, and from which width of the terminal on it is shown.
+/// A column of the table: its name, its width, and the width of the terminal from which on it is shown.
 struct Column {
     name: &'static str,
     width: usize,
@@ -64,7 +64,7 @@ impl Board {
         }
     }
 
-    /// Takes over what is known while rows have to wait: of the operations only that they did nothing, where nothing was done.
+    /// Takes over what is known while rows have to wait. If no I/O ended, the operations show that they did nothing.
     pub fn wait(&mut self, waiting: &Waiting) {
         self.progress = Some(Progress { cpu_per_io_us: None, ..waiting.progress });
         self.waiting = Some(describe_waiting(waiting));
@@ -74,7 +74,7 @@ impl Board {
         }
     }
 
-    /// The view for a terminal of so many columns.
+    /// The view for a terminal of `columns` columns.
     pub fn lines(&self, columns: usize) -> Vec<String> {
         let Some(progress) = self.progress else { return Vec::new() };
         let mut lines = vec![headline(&progress)];
@@ -95,7 +95,7 @@ impl Board {
     }
 }
 
-/// Returns what is known of intervals whose rows have to wait, in a line.
+/// Returns a line about intervals whose rows have to wait.
 pub fn describe_waiting(waiting: &Waiting) -> String {
     let seconds = waiting.end_ns.saturating_sub(waiting.start_ns).max(1) as f64 / 1e9;
     let iops = per_second(waiting.ios as f64 / seconds);

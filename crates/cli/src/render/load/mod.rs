@@ -44,7 +44,7 @@ impl LoadView {
                     json_line(&json::started(started));
                 }
             }
-            // Intervals follow: that the figures begin is seen by them.
+            // Nothing is shown: the intervals that follow show that the measurement has begun.
             Event::RampOver => {}
             Event::Intervals { rows, jobs, progress } => {
                 if self.json {
@@ -135,7 +135,7 @@ impl LoadView {
         }
     }
 
-    /// The last word: a table for people, the summary line for programs.
+    /// Prints the summary: a table for people, a line for programs.
     pub fn summary(&self, summary: &LoadSummary) {
         let text = table::table(summary, width());
         if self.json {
@@ -148,7 +148,7 @@ impl LoadView {
 }
 
 impl Drop for LoadView {
-    /// Nothing is left on the terminal, however the load ended.
+    /// Clears the live view, however the load ended.
     fn drop(&mut self) {
         self.close();
     }

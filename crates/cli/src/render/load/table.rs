@@ -12,10 +12,10 @@ use crate::terminal::Text;
 /// The columns of the table.
 const FIGURES: [&str; 9] =
     ["operation", "I/Os", "IOPS", "throughput", "p50", "p99", "p99.9", "max", "errors"];
-/// The worst I/Os that are listed.
+/// Number of worst I/Os that are listed.
 const LISTED: usize = 3;
 
-/// The whole text, for a terminal of so many columns: where the table is too wide, its figures follow each other.
+/// The whole text, for a terminal of `width` columns: where the table is too wide, figures are listed one after another.
 pub fn table(summary: &LoadSummary, width: usize) -> Text {
     let [name, ios, iops, throughput, p50, p99, p999, max, errors] = FIGURES;
     let head = format!(
@@ -111,7 +111,7 @@ fn operation(name: &str, op: &OperationSummary) -> String {
     )
 }
 
-/// The figures where a line of the table does not fit: as many on a line as do.
+/// The figures where a line of the table does not fit, with as many figures on a line as fit.
 fn stacked(text: &mut Text, name: &str, op: &OperationSummary, width: usize) {
     let indent = " ".repeat(name.len() - name.trim_start().len() + 2);
     text.line(name);
@@ -141,7 +141,7 @@ fn parts(text: &mut Text, name: &str, op: &OperationSummary) {
     }
 }
 
-/// Says of operations on a tree which failed as they had to, and which were not tried.
+/// Writes which operations on a tree failed as expected, and which were not tried.
 fn missed(text: &mut Text, summary: &LoadSummary) {
     for (name, op) in &summary.operations {
         let expected = op.expected_errors.iter().flatten();
@@ -156,7 +156,7 @@ fn missed(text: &mut Text, summary: &LoadSummary) {
     }
 }
 
-/// Says what is there of a tree, and whether it has come to rest.
+/// Writes the size of a tree, and whether it has come to rest.
 fn tree(text: &mut Text, tree: &TreeFacts) {
     let (files, directories) = (show::grouped(tree.files), show::grouped(tree.directories));
     let rest = &tree.equilibrium;
@@ -178,7 +178,7 @@ fn tree(text: &mut Text, tree: &TreeFacts) {
 fn content(text: &mut Text, summary: &LoadSummary) {
     let (Some(asked), Some(achieved)) = (&summary.asked, &summary.achieved) else { return };
     let show = |v: Option<f64>| or_dash(v.map(|v| Unit::Percent.show(v)));
-    // A share that rests on a sample, with its 95 % interval.
+    // A share, with its 95 % interval where it rests on a sample.
     let show_share = |share: &ContentFigure| {
         let error = share.error.and_then(|error| (error.achieved)(achieved));
         let half = error.map(|error| share.half_interval(error)).filter(|&half| half > 0.0);

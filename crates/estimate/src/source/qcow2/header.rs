@@ -1,4 +1,4 @@
-//! The header of an image: what it says of where everything lies, checked as QEMU checks it before it opens one.
+//! The header of an image, which says where everything lies. It is checked as QEMU checks it before it opens an image.
 
 use std::io;
 use std::path::Path;
@@ -10,8 +10,8 @@ use crate::source::uncached_file::UncachedFile;
 
 /// The first bytes of an image.
 pub const MAGIC: &[u8; 4] = b"QFI\xfb";
-/// Features of a version 3 image: it was opened to be written and never closed; something in it is known to be wrong; its clusters are packed
-/// in another way than by deflate.
+/// Incompatible features of a version 3 image: it was opened for writing and never closed; it is known to be corrupt; its clusters
+/// are not packed by deflate.
 const DIRTY: u64 = 1;
 const CORRUPT: u64 = 1 << 1;
 const PACKED: u64 = 1 << 3;
@@ -22,7 +22,7 @@ const BACKING_FORMAT: u32 = 0xe279_2aca;
 /// Bytes of the header of version 2, and the fewest of version 3.
 const SHORT: usize = 72;
 const LONG: usize = 104;
-/// The most that QEMU takes: entries of the first table, bytes of the table of reference counts, snapshots, bytes of the backing file's name.
+/// Limits of QEMU: entries of the first table, bytes of the table of reference counts, snapshots, bytes of the backing file's name.
 const ENTRIES: usize = 1 << 22;
 const REFERENCES: u64 = 8 << 20;
 const SNAPSHOTS: u32 = 1 << 16;
@@ -170,7 +170,7 @@ fn unsupported(head: &[u8], link: Link) -> Option<(&'static str, String)> {
 
 /// The command that makes a plain copy of an encrypted image, or of one that rests on it.
 fn decrypt(link: Link) -> String {
-    // A comma ends the name in what QEMU is told.
+    // A comma would end the name in QEMU's options, so it is doubled.
     let name = link.top.display().to_string().replace(',', ",,");
     let key = "backing.".repeat(link.depth);
     let image =
@@ -181,7 +181,7 @@ fn decrypt(link: Link) -> String {
     )
 }
 
-/// Refuses what no image can say, in a file of so many bytes.
+/// Refuses a header that contradicts itself or goes beyond limits, for a file of `bytes` bytes.
 fn sound(head: &[u8], bits: u32, bytes: u64) -> Result<(), &'static str> {
     let (cluster, length) = (1u64 << bits, length(head));
     let off = |at: usize| !big64(head, at).is_multiple_of(cluster);

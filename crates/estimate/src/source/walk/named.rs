@@ -82,7 +82,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Reads a stretch of what is named, cut into blocks from its beginning; what an image has no place for is left out.
+    /// Reads a stretch of what is named, cut into blocks from its beginning; parts that an image has not allocated are left out.
     fn stretch(&mut self, whole: &Arc<Source>, stretch: Range<u64>, directory: u32) {
         let length = stretch.end.saturating_sub(stretch.start);
         let source = Arc::new(Source::From(Arc::clone(whole), stretch.start));
@@ -94,7 +94,7 @@ impl Walk<'_> {
             && !self.stop()
             && let Some(next) = image.next(stretch.start + at)
         {
-            // What is lost was told when it was read as it lies.
+            // Lost parts were reported already by the first reading.
             let (part, lost) = match next {
                 Next::Data(part) => (part, false),
                 Next::Lost(part, _) => (part, true),
@@ -153,7 +153,7 @@ impl Walk<'_> {
                     Format::Recognised if ends_as_plain_image(&tail) => {
                         self.tally.note(|sources| sources.image_ends += 1);
                     }
-                    // Only its end may show what it was.
+                    // Some formats show only at their end.
                     Format::Recognised => refuse_packed(path, &[], &tail)?,
                     Format::Raw | Format::Qcow2 => {}
                 }
@@ -169,7 +169,7 @@ impl Walk<'_> {
     }
 }
 
-/// Refuses what packs, encrypts or shifts its data, with the way to read it.
+/// Refuses formats that pack, encrypt or shift their data, with a command that reads them.
 fn refuse_packed(path: &Path, head: &[u8], tail: &[u8]) -> Result<(), Error> {
     refuse(path, recognise(head, tail))
 }

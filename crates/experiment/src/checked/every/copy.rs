@@ -1,33 +1,33 @@
-//! A copy of a text in which what is wrong is mended.
+//! A copy of a text in which mistakes are mended.
 
 use std::ops::Range;
 
 use crate::written::diagnostic::{Diagnostic, Mend};
 use crate::written::document::{Part, is_written, parts};
 
-/// A text with other words in place of some of its own.
+/// A text with replacements for some of its parts.
 pub(super) struct Copy<'t> {
     pub text: &'t str,
     /// Parts of the text that can be left out.
     parts: Vec<Part>,
-    /// Places in the text, in order, with what stands there instead.
+    /// Replaced places in the text, in order, with the replacements.
     mended: Vec<(Range<usize>, String)>,
 }
 
 /// A kind of change to the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Done {
-    /// The key has a value as good as the one that is meant.
+    /// The key has a value that is as good as the intended one.
     Value,
-    /// The key has an example in place of its value, or the table one key more.
+    /// The key has an example in place of its value, or the table has one more key.
     Example,
-    /// The key has another name, or is gone, as it should.
+    /// The key was renamed or removed, as it should be.
     Key,
     /// It is left out, as nothing better is known.
     LeftOut,
 }
 
-/// A place, the text that is to stand there instead, and the kind of change.
+/// A place, the text that replaces it, and the kind of change.
 type Replacement = (Range<usize>, String, Done);
 
 impl<'t> Copy<'t> {
@@ -35,7 +35,7 @@ impl<'t> Copy<'t> {
         Self { text, parts: parts(text), mended: Vec::new() }
     }
 
-    /// Mends what a mistake is at, and more of what is around it where that was mended before. Returns where and how, if it can be.
+    /// Mends the place of a mistake, or a larger part around it if that place was mended before. Returns the place and the kind of change.
     pub(super) fn mend(&mut self, mistake: &Diagnostic) -> Option<(Range<usize>, Done)> {
         let span = mistake.span.as_ref()?;
         let again = self.mended.iter().any(|(at, _)| overlap(at, span));
@@ -57,8 +57,8 @@ impl<'t> Copy<'t> {
         })
     }
 
-    /// The parts that hold a place, the smallest first. The place of the whole file, which is empty, is in none, also where the first key
-    /// begins there.
+    /// The parts that hold a place, the smallest first. The place of the whole file, which is empty, is in no part, not even where the first key
+    /// begins at it.
     pub(super) fn holding(&self, span: &Range<usize>) -> impl Iterator<Item = &Part> {
         let holds = |part: &&Part| {
             !span.is_empty() && part.at.start <= span.start && span.end <= part.at.end
@@ -68,7 +68,7 @@ impl<'t> Copy<'t> {
         parts.into_iter()
     }
 
-    /// Returns what stands at `span`, or around it, where a mistake says what to read instead.
+    /// Returns the replacement, at `span` or around it, that a mistake suggests.
     fn replacement(&self, span: &Range<usize>, instead: &Mend) -> Option<Replacement> {
         let part = self.holding(span).next().filter(|part| !part.is_table);
         let value = |value: &str| Some((part?.value..part?.at.end, value.to_owned()));
@@ -83,7 +83,7 @@ impl<'t> Copy<'t> {
             Mend::With(new) => {
                 value(new).or_else(|| table(new)).map(|(at, new)| (at, new, Done::Value))?
             }
-            // Whatever else stands there was written for another kind.
+            // An example of another kind is no use: the other keys were written for the kind that is meant.
             Mend::Example(_) if part.is_some_and(|part| self.is_kind(part)) => return None,
             Mend::Example(new) => value(new).map(|(at, new)| (at, new, Done::Example))?,
             Mend::Named(name) => {
@@ -102,7 +102,7 @@ impl<'t> Copy<'t> {
         Some((at, instead, done))
     }
 
-    /// Returns where the name begins with which a key begins, or with which a header ends.
+    /// Returns the start of the first name of a key, or of the last name of a header.
     fn name_at(&self, span: &Range<usize>) -> Option<usize> {
         let text = self.text.get(span.clone())?;
         let names = text.trim_start_matches(['[', ' ', '\t']);
@@ -120,7 +120,7 @@ impl<'t> Copy<'t> {
         }
     }
 
-    /// A line that is added to the table at `span`, or to the file.
+    /// Returns the replacement that adds a line to the table at `span`, or to the file.
     fn added(&self, span: &Range<usize>, line: &str) -> Option<Replacement> {
         let table = self.text.get(span.clone())?;
         let text = match table.strip_prefix('{') {
@@ -133,7 +133,7 @@ impl<'t> Copy<'t> {
         Some((span.clone(), text, Done::Example))
     }
 
-    /// Tells whether a part says of what kind a layer, a stage or a picture is.
+    /// Tells whether a part is the key that names the kind of a layer, a stage or a picture.
     fn is_kind(&self, part: &Part) -> bool {
         matches!(self.key_of(part), "do" | "layer" | "show")
     }
@@ -153,10 +153,10 @@ impl<'t> Copy<'t> {
         named.map_or("", |part| self.text[part.value..part.at.end].trim_matches(['"', '\'']))
     }
 
-    /// Returns ways to leave a part out: first without what was mended in it.
+    /// Returns ways to leave a part out: first only the keys in it that were mended, then all of it.
     fn less(&self, part: &Part) -> Vec<Replacement> {
         let out = |part: &Part| (part.at.clone(), String::new(), Done::LeftOut);
-        // Nothing can be read of it without its kind, and without a level an exclusion leaves out more.
+        // A table cannot be read without its kind, and an exclusion with a level less would exclude more.
         let table = self.holding(&part.at).find(|around| around.is_table && *around != part);
         let excludes =
             table.is_some_and(|table| self.text[table.at.clone()].starts_with("[[exclude"));
@@ -170,7 +170,7 @@ impl<'t> Copy<'t> {
         keys.chain([out(part)]).collect()
     }
 
-    /// Has `instead` stand at `span`; where nothing is to stand there, without one of the commas around it.
+    /// Puts `instead` at `span`; if it is empty, one of the commas around it is removed too.
     fn put(&mut self, span: Range<usize>, instead: String) {
         let Range { mut start, mut end } = span;
         if instead.is_empty() {
@@ -190,7 +190,7 @@ impl<'t> Copy<'t> {
         self.mended.sort_by_key(|(at, _)| at.start);
     }
 
-    /// Returns the text as it is read.
+    /// Returns the text with the replacements.
     pub(super) fn read(&self) -> String {
         let (mut read, mut from) = (String::new(), 0);
         for (at, instead) in &self.mended {
@@ -201,14 +201,14 @@ impl<'t> Copy<'t> {
         read + &self.text[from..]
     }
 
-    /// Returns the mistake at its place in the text.
+    /// Returns a mistake found in the mended text with its place in the original text.
     pub(super) fn placed(&self, mistake: Diagnostic) -> Diagnostic {
         let place = |at: usize, begins: bool| {
-            // How far what was read so far is longer than its own text.
+            // The bytes by which the mended text is longer so far.
             let mut longer = 0_isize;
             for (mended, instead) in &self.mended {
                 let start = mended.start.saturating_add_signed(longer);
-                // What begins where something was left out stood behind that.
+                // A part that begins where something was left out came after that in the original.
                 if at < start || at == start && !(begins && instead.is_empty()) {
                     break;
                 }
@@ -227,7 +227,7 @@ impl<'t> Copy<'t> {
             let of = self.mended.iter().find(|(at, _)| at.start == span.start);
             of.map_or(span.clone(), |(at, _)| at.start..at.end.max(span.end))
         };
-        // What is about the whole file is not about what was mended where it begins.
+        // A mistake of the whole file is not about a part that was mended at the file's beginning.
         let of_file = mistake.span.as_ref().is_some_and(Range::is_empty);
         Diagnostic { span: span.map(|at| if of_file { at } else { whole(at) }), ..mistake }
     }

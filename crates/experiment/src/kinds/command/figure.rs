@@ -66,12 +66,12 @@ fn check_pattern(pattern: &Spanned<String>) -> Result<(), Diagnostic> {
         Err(error) => refuse(format!("'{}' is no pattern: {error}", pattern.get_ref())),
         // A pattern sees one line at a time, whatever else is printed.
         Ok(2) if spans_lines(pattern.get_ref()) => refuse(format!(
-            "'{}' looks for the end of a line in the midst, and a figure is picked from one line",
+            "'{}' has the end of a line within the match, and a figure is picked from a single line",
             pattern.get_ref()
         )),
         Ok(2) => Ok(()),
         Ok(groups) => refuse(format!(
-            "'{}' has {} groups, and the number is what the only one finds",
+            "'{}' has {} groups; it needs exactly one, around the number",
             pattern.get_ref(),
             groups - 1
         )),

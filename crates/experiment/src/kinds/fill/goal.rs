@@ -72,10 +72,12 @@ impl Goal {
             (to, of, _) => {
                 let (missing, help) = match (to, of) {
                     (Some(_), _) => (
-                        "says to where, not of what",
+                        "has 'to' without 'of', so it does not say what to fill",
                         format!("{}; {}", OF.help(OF.name), among("", filled())),
                     ),
-                    (None, Some(_)) => ("says of what, not to where", TO.help(TO.name)),
+                    (None, Some(_)) => {
+                        ("has 'of' without 'to', so it does not say how far", TO.help(TO.name))
+                    }
                     (None, None) => (
                         "has no end",
                         format!(
@@ -128,7 +130,7 @@ impl Goal {
     }
 }
 
-/// Returns what of any kind of layer can be filled.
+/// Returns the names of everything that some kind of layer can fill.
 fn filled() -> impl Iterator<Item = &'static str> {
     layers::kinds().iter().flat_map(|kind| kind.fills).map(|fills| fills.of)
 }
@@ -137,7 +139,7 @@ fn kind(layer: &PlacedLayer) -> Option<&'static Kind> {
     layers::kind(&layer.kind)
 }
 
-/// Names of the layers that a stage can fill: that which it writes to, and what stands under it; all where it names none.
+/// Names of the layers that a stage can fill: the one that it writes to and those under it; all layers where it names none.
 fn within<'a>(stage: &StageHead, stack: &'a StackPlan) -> Vec<&'a str> {
     let all = || stack.layers.iter().map(|layer| layer.name.as_str());
     let (WrittenTarget::Layer(name) | WrittenTarget::Files(_, Some(name))) = &stage.target else {
@@ -146,7 +148,7 @@ fn within<'a>(stage: &StageHead, stack: &'a StackPlan) -> Vec<&'a str> {
     all().filter(|own| stack.reaches(own, name)).collect()
 }
 
-/// None of these layers has what is to be filled.
+/// Returns the mistake if none of these layers has what is to be filled.
 fn nothing<'a>(
     of: &str,
     stage: &StageHead,

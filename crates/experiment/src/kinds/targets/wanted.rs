@@ -13,7 +13,7 @@ const TARGET: Key = key(
 );
 const FILES: Key = key("files", "the name of a layout before it", "\"files\"");
 
-/// The most things that one load drives.
+/// Largest number of targets of one load.
 const MOST: usize = 16;
 
 /// Target of a stage, as written.
@@ -30,7 +30,7 @@ pub(crate) enum WrittenTarget {
 }
 
 impl WrittenTarget {
-    /// Reads `target`, and of what drives a load `files`.
+    /// Reads `target` and, if the kind of stage drives a load (`drives`), `files`.
     pub(crate) fn read(table: &mut Table, drives: bool) -> Result<Self, Diagnostic> {
         let target = table.take::<Value>(&TARGET)?;
         let files = if drives { table.take::<String>(&FILES)? } else { None };

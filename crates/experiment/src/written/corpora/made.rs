@@ -23,11 +23,8 @@ const PER_DIRECTORY: Key =
 const LEVELS: Key = key("levels", "how many directories are above each file, from 0 to 8", "2");
 const DUPLICATES: Key =
     key("duplicate_files", "the share of files that hold the same as an earlier one", "\"10%\"");
-const COPIES: Key = key(
-    "copies",
-    "how many trees there are that are like the first, itself among them, from 2 to 1000",
-    "8",
-);
+const COPIES: Key =
+    key("copies", "the number of similar trees, including the first, from 2 to 1000", "8");
 const CHANGED_BLOCKS: Key = key(
     "changed_blocks",
     "the share of blocks of 4 KiB in which each copy differs from the first",
@@ -35,7 +32,7 @@ const CHANGED_BLOCKS: Key = key(
 );
 const GENERATIONS: Key = key(
     "generations",
-    "how many states of the tree there are one after the other, from 2 to 1000; what did not change is a hard link",
+    "the number of successive states of the tree, from 2 to 1000; unchanged files are hard links",
     "7",
 );
 const CHANGED_FILES: Key =
@@ -57,9 +54,9 @@ pub(super) const KEYS: [&str; 11] = [
     "content",
 ];
 
-/// Size of a file, unless said.
+/// Default sizes of files.
 const USUAL_FILE: FileSizes = FileSizes { least: Bytes(4 << 10), most: Bytes(1 << 20) };
-/// Files of a directory, unless said.
+/// Default number of files in a directory.
 const USUAL_PER_DIRECTORY: u64 = 32;
 /// Most levels of directories.
 const MOST_LEVELS: u32 = 8;
@@ -79,7 +76,7 @@ pub(super) fn read(mut table: Table) -> Result<CorpusSpec, Diagnostic> {
     refuse(per_directory.as_ref(), |n| *n > 0, &PER_DIRECTORY)?;
     refuse(levels.as_ref(), |n| *n <= MOST_LEVELS, &LEVELS)?;
     let mut load: LoadSpec = table.only(&["content"])?.read(LoadSpec::key)?;
-    // A load whose content alone counts.
+    // A dummy load: only its content is used.
     (load.ops, load.passes) = (Ops::only(OpName::Write), Some(1));
     let profile = load.content.profile.is_some();
     let content = if profile { load.content } else { load::checked(load, &places, "")?.content };
@@ -99,7 +96,7 @@ pub(super) fn read(mut table: Table) -> Result<CorpusSpec, Diagnostic> {
     }
 }
 
-/// Returns the corpus with its profile, which stands beside the experiment's file.
+/// Returns the corpus with its profile, whose path is relative to the experiment's file.
 pub(super) fn look(
     spec: &CorpusSpec,
     file: &str,
@@ -129,7 +126,7 @@ fn refuse<T: Copy + std::fmt::Display>(
     }
 }
 
-/// Reads how many trees there are, and in what they differ.
+/// Reads the number of trees, and how they differ.
 fn alike(table: &mut Table) -> Result<Alike, Diagnostic> {
     let copies = table.take::<u32>(&COPIES)?;
     let blocks = table.take::<Percent>(&CHANGED_BLOCKS)?;
@@ -141,7 +138,7 @@ fn alike(table: &mut Table) -> Result<Alike, Diagnostic> {
     let alone = |share: &Option<Spanned<Percent>>, key: &Key, of: &Key| match share {
         None => Ok(()),
         Some(share) => {
-            let message = format!("{} is of a corpus with {}", key.name, of.name);
+            let message = format!("{} is for a corpus with {}", key.name, of.name);
             Err(Diagnostic::at(share.span(), message, format!("add {}", of.help(of.name))))
         }
     };

@@ -31,7 +31,7 @@ pub(super) fn unknown(
     let name = path.rsplit('.').next().unwrap_or(path);
     let near = nearest(name, known.iter().copied());
     let message = format!("{what} has no key '{}'", cut(path));
-    // Only a load has a depth.
+    // Only loads have a key 'depth', so this is a load, which may have a key of fio's.
     if let Some(here) = workload::fio_option(name).filter(|_| known.contains(&"depth")) {
         let help = format!("fio's '{name}' is here {here}");
         return Diagnostic { instead: Some(Mend::Without), ..Diagnostic::at(at, message, help) };
@@ -75,7 +75,7 @@ pub(super) fn inside(
     };
     if found.is_key {
         let quoted = error.message().split('`').skip(3).step_by(2).map(str::to_owned);
-        // What was taken out before stands beside what serde reads.
+        // Keys that were taken out before belong to the same table as those that serde reads at the top.
         let taken = taken.iter().map(|&name| name.to_owned());
         let beside = if found.path.contains('.') { Vec::new() } else { taken.collect() };
         let known: Vec<String> = beside.into_iter().chain(quoted).collect();
@@ -97,12 +97,12 @@ struct Found {
 /// The key whose place, or whose value's place, is `span`.
 fn find(entries: &DeTable, span: &Range<usize>, error: &Error) -> Option<Found> {
     let mut found: Option<Found> = None;
-    // All keys of a setting's path have one place: the error is of the one that it names, else of the first.
+    // All keys of a dotted path have the same place: the error is about the one that it names, else about the first.
     let named = error.message().strip_prefix("unknown ").and_then(|m| m.split('`').nth(1));
     places::walk("", entries, &mut |path, key, value| {
         let settled = found.as_ref().is_some_and(|f| named.is_none_or(|n| f.path.ends_with(n)));
         if (value.span() == *span || key == span) && !settled {
-            // The table that a dotted key names on its way stands where the key does.
+            // A table that only a dotted key implies has the key's own place.
             let both = value.span() == *key;
             let is_key = if both { error.message().starts_with("unknown ") } else { key == span };
             let at = places::place(key, &value.span());
@@ -113,7 +113,7 @@ fn find(entries: &DeTable, span: &Range<usize>, error: &Error) -> Option<Found> 
     found
 }
 
-/// The first list, where there is none to be.
+/// Returns the mistake for the first list, where none is allowed.
 pub(super) fn list(entries: &DeTable, key: fn(&str) -> Option<&'static Key>) -> Option<Diagnostic> {
     let mut found = None;
     places::walk("", entries, &mut |path, name, value| {

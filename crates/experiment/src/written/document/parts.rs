@@ -10,7 +10,7 @@ use super::places::place;
 /// A key with its value, an entry of a list, or a table with all that is in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Part {
-    /// Its place, from the names before a dotted key on.
+    /// Its place, which begins with the first name of a dotted key.
     pub at: Range<usize>,
     /// The start of its value; that of a table is all of it.
     pub value: usize,
@@ -56,7 +56,7 @@ fn note_headers(value: &Spanned<DeValue>, text: &str, headers: &mut Vec<Range<us
 fn of_table(table: &DeTable, text: &str, headers: &[Range<usize>], parts: &mut Vec<Part>) {
     for (key, value) in table {
         let at = place(&key.span(), &value.span());
-        // The table that a dotted key names on its way has the key's own place.
+        // A table that only a dotted key implies has the key's own place.
         let is_named = value.span().start >= key.span().end;
         if is_named && !is_under_headers(value, text) {
             let (start, value) = (statement(text, at.start), value.span().start);
@@ -94,7 +94,7 @@ fn of_value(value: &Spanned<DeValue>, text: &str, headers: &[Range<usize>], part
     }
 }
 
-/// Returns where the table ends whose header begins at `start`: before the next header that is not of a table inside of it.
+/// Returns the end of the table whose header begins at `start`: the next header that is not of a table inside it.
 fn end(text: &str, headers: &[Range<usize>], start: usize) -> usize {
     let name =
         |header: &Range<usize>| text[header.clone()].trim_matches(['[', ']', ' ']).to_owned();
@@ -104,7 +104,7 @@ fn end(text: &str, headers: &[Range<usize>], start: usize) -> usize {
     later.find(|header| !name(header).starts_with(&inside)).map_or(text.len(), |next| next.start)
 }
 
-/// Returns where the statement begins whose last name begins at `key`: `set."vdo.dedupe" = false` at `set`.
+/// Returns the start of the statement whose last name begins at `key`: in `set."vdo.dedupe" = false` that of `set`.
 fn statement(text: &str, key: usize) -> usize {
     let mut start = key;
     while let Some(before) = text[..start].trim_end_matches([' ', '\t']).strip_suffix('.') {

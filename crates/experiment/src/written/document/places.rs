@@ -14,7 +14,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// Those of `entries`, whose table stands at `table`.
+    /// Returns the places of `entries`, whose table is at `table`.
     pub(super) fn of(table: &Range<usize>, entries: &DeTable) -> Self {
         let mut keys = BTreeMap::new();
         walk("", entries, &mut |path, key, value| {
@@ -48,8 +48,8 @@ impl Places {
     }
 }
 
-/// From a key to the end of its value. The value of `[a.b]` is its header, in which the key stands; the table that a dotted key
-/// names on its way has the key's own place.
+/// Returns the range from a key to the end of its value. For `[a.b]` that is the header, which holds the key; a table that only a dotted key
+/// implies has the key's own place.
 pub(super) fn place(key: &Range<usize>, value: &Range<usize>) -> Range<usize> {
     if value.start >= key.end { key.start..value.end } else { value.clone() }
 }
@@ -57,7 +57,7 @@ pub(super) fn place(key: &Range<usize>, value: &Range<usize>) -> Range<usize> {
 /// Called for each key with its path, its position and its value.
 type KeyVisitor<'a> = dyn FnMut(&str, &Range<usize>, &Spanned<DeValue>) + 'a;
 
-/// Shows every key of a table, those inside of tables too.
+/// Calls `see` for every key of a table, including those of tables inside it.
 pub(super) fn walk(before: &str, entries: &DeTable, see: &mut KeyVisitor) {
     for (name, value) in entries {
         let path = format!("{before}{}", name.get_ref());

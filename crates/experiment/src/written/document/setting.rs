@@ -1,4 +1,4 @@
-//! `set."NAME.key" = value`: a value that takes the place of what another table says.
+//! `set."NAME.key" = value`: a value that replaces the value of a key in another table.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 use super::{Table, Written, mistake, places};
 use crate::written::diagnostic::Diagnostic;
 
-/// A value for a key of another table. What is wrong with it is told where it stands itself.
+/// A value for a key of another table. Mistakes in it are reported at its own place.
 #[derive(Debug, Clone)]
 pub(crate) struct Setting<'t> {
     /// Path of the key that it sets; dots separate the parts.
@@ -52,7 +52,7 @@ impl<'t> Table<'t> {
         self.entries.into_iter().map(setting).collect()
     }
 
-    /// The text at a key, which stays.
+    /// Returns the text at a key, without taking it out.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         match self.entries.get(name)?.get_ref() {
             DeValue::String(text) => Some(text),
@@ -60,8 +60,8 @@ impl<'t> Table<'t> {
         }
     }
 
-    /// Puts a value at `path`, in place of what is there. From now on the table stands where the value does: what is wrong with keys
-    /// that are not written is told there, too.
+    /// Puts a value at `path`, in place of the one there. From now on the table's place is that of the value, so that mistakes about missing
+    /// keys are reported there, too.
     pub(crate) fn put(&mut self, path: &str, setting: &Setting<'t>) -> Result<(), Diagnostic> {
         // The settings of running layers have dots in their names.
         let inside = if path.starts_with("set.") { path.split_once('.') } else { None };
@@ -85,7 +85,7 @@ impl<'t> Table<'t> {
                 }
             }
         }
-        // A key that is there would keep its place.
+        // Removed first, since an existing key would keep its old place.
         entries.remove(*last);
         entries.insert(key(last), setting.value.clone());
         self.at = setting.at();

@@ -6,7 +6,7 @@ use crate::written::diagnostic::Diagnostic;
 use crate::written::stacks::VariantStack;
 
 impl Expectation {
-    /// Both figures must be of what is measured, and all evidence.
+    /// Checks that both figures and all evidence are of something that is measured.
     pub(crate) fn check(
         &self,
         stages: &[Stage],
@@ -23,7 +23,7 @@ impl Expectation {
             .collect()
     }
 
-    /// A figure divided by itself is always 1; of the variant `otherwise` unless one is named.
+    /// Refuses a figure divided by itself, which is always 1; its variant is `otherwise` unless one is named.
     fn over_itself(&self, otherwise: &str) -> Option<Diagnostic> {
         let of = self.of.as_ref()?;
         let same = of.subject.key() == self.figure.subject.key()

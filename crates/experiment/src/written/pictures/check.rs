@@ -10,7 +10,7 @@ use crate::written::stacks::VariantStack;
 use crate::written::subject::unrecorded;
 
 impl Picture {
-    /// Returns the mistake where something that the picture names is not there, or is not of a kind that can be drawn so.
+    /// Returns the mistake if something that the picture names does not exist, or cannot be drawn in this way.
     fn check(
         &self,
         stages: &[Stage],
@@ -72,7 +72,7 @@ impl Picture {
         Some(Diagnostic::at(self.places.at(key), message, help).resting())
     }
 
-    /// Loads have interval rows and latencies; a sweep has a load at each point.
+    /// Checks that the stage is a single load, which has interval rows and latencies; a sweep has several loads.
     fn check_load(&self, stages: &[Stage]) -> Option<Diagnostic> {
         let show = self.facts.show.word();
         let single = |stage: &&Stage| {
@@ -122,7 +122,7 @@ impl Picture {
         Some(Diagnostic::unknown(self.places.at("stage"), message, name, names))
     }
 
-    /// The layer must be there, and each series be a metric of it or a line of its charts, in one variant at least.
+    /// Checks that at least one variant has the layer, and that each series is a metric of it or a line of its charts.
     fn check_layer(&self, stages: &[Stage], stacks: &[VariantStack]) -> Option<Diagnostic> {
         if let Some(name) = &self.facts.stage
             && let Some(mistake) = self.unknown_stage(stages, name)
@@ -181,7 +181,7 @@ impl Picture {
     }
 }
 
-/// Returns what is wrong with the pictures: too many, or of what is not there.
+/// Returns the mistakes in the pictures: too many of them, or of something that does not exist.
 pub(crate) fn check(
     pictures: &[Picture],
     stages: &[Stage],

@@ -5,7 +5,7 @@ use crate::stages::Stage;
 use crate::written::diagnostic::Diagnostic;
 use crate::written::stacks::VariantStack;
 
-/// Each question must be of what is measured, and be asked once: each costs the others some of their power.
+/// Checks that each question is about something measured, and is asked once: every question costs the others some of their power.
 pub(crate) fn check(
     questions: &[Question],
     stages: &[Stage],

@@ -47,7 +47,7 @@ impl Repeat {
             (
                 message,
                 format!(
-                    "write auto, or a number up to {MOST} behind it; the error is spent on looks up to there"
+                    "write auto, or a number up to {MOST} behind it; looks at later repeats are not planned for"
                 ),
             )
         } else if time == Some(Nanos(0)) {

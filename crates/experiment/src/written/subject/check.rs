@@ -8,10 +8,10 @@ use crate::written::diagnostic::{Diagnostic, nearest, with_article};
 use crate::written::document::Places;
 use crate::written::stacks::VariantStack;
 
-/// The time that a command takes; of these other stages it is known, too.
+/// The metric of the time that a command takes; other timed stages have it, too.
 const ELAPSED: &str = "elapsed_s";
 
-/// A figure that is known only of devices to which writes are recorded, and this is none.
+/// Returns the mistake for a figure that is known only for devices whose writes are recorded, if this device is not one.
 pub(crate) fn unrecorded(
     metric: &str,
     device: &str,
@@ -26,8 +26,8 @@ pub(crate) fn unrecorded(
 }
 
 impl Subject {
-    /// It must name a metric of the catalogue, or one that a command's stage picks, and a stage, an operation or a layer that is measured.
-    /// Each name that is strange is told; where none is, what contradicts another.
+    /// Checks that it names a metric of the catalogue, or one that a command's stage picks, and a stage, an operation or a layer that is measured.
+    /// Reports every unknown name or, if there are none, keys that contradict each other.
     pub(crate) fn check(&self, stages: &[Stage], variants: &[VariantStack]) -> Vec<Diagnostic> {
         let in_catalogue = layers::metric(&self.metric).is_some();
         if let (true, Some(operation), Some(_)) = (in_catalogue, &self.operation, &self.layer) {
@@ -46,7 +46,7 @@ impl Subject {
         strange
     }
 
-    /// Returns what it is of must have such a figure: a load its IOPS, a layer what layers of its kind count.
+    /// Checks that its subject has such a figure: a load has IOPS, a layer the figures of its kind.
     fn check_figure(&self, stages: &[Stage], variants: &[VariantStack]) -> Option<Diagnostic> {
         let metric = &self.metric;
         let of = layers::owners_of_metric(metric);
@@ -116,10 +116,10 @@ impl Subject {
         on_tree.any(|stage| stage.task.operations().contains(operation))
     }
 
-    /// Returns what is not in the catalogue must be picked from what a command of a measured stage prints.
+    /// Checks that a metric that is not in the catalogue is picked from what a command of a measured stage prints.
     fn check_picked(&self, stages: &[Stage]) -> Option<Diagnostic> {
         let measured = || stages.iter().filter(|stage| stage.head.measured);
-        // Where no stage has the name, that is told of the name.
+        // If no stage has the name, the name itself is reported elsewhere.
         let named = self.stage.as_ref().filter(|name| measured().any(|one| one.is_called(name)));
         let own = |stage: &&Stage| named.is_none_or(|name| stage.is_called(name));
         let names = |stages: &mut dyn Iterator<Item = &Stage>| -> Vec<String> {
@@ -165,7 +165,7 @@ impl Subject {
         Some(mistake.near(metric, known).of_stages())
     }
 
-    /// A single figure is of one stage, and of one point of a sweep, not of all.
+    /// Checks that a single figure is of one stage and, in a sweep, of one point.
     pub(crate) fn check_single(&self, stages: &[Stage]) -> Option<Diagnostic> {
         let Some(name) = &self.stage else { return self.check_only(stages) };
         let swept = stages.iter().find(|s| s.head.name == *name && !s.task.points().is_empty())?;
@@ -175,7 +175,7 @@ impl Subject {
         Some(Diagnostic::at(self.places.at("stage"), message, help).naming(name))
     }
 
-    /// Without a stage there must be one alone that has the figure.
+    /// Checks that only one stage has the figure, where no stage is named.
     fn check_only(&self, stages: &[Stage]) -> Option<Diagnostic> {
         let is_picked = layers::metric(&self.metric).is_none();
         let has = |stage: &&Stage| match &self.operation {
@@ -186,14 +186,14 @@ impl Subject {
             None => true,
         };
         let own = stages.iter().filter(|stage| stage.head.measured).filter(has);
-        // A sweep itself is no stage that is measured, its points are.
+        // Of a sweep only the points count as measured stages.
         let mut names: Vec<String> = own
             .flat_map(|stage| {
                 let swept = usize::from(!stage.task.points().is_empty());
                 stage.names().skip(swept).collect::<Vec<_>>()
             })
             .collect();
-        // A stage that variants have in forms of their own is one.
+        // A stage of one name that differs between variants counts as one.
         names.sort();
         names.dedup();
         let message = format!("'{}' is measured in {} stages", self.metric, names.len());
@@ -202,7 +202,7 @@ impl Subject {
         several.then(|| Diagnostic::at(self.places.at("metric"), message, help).resting())
     }
 
-    /// The key that says of what operation or layer it is.
+    /// The key that names its operation or layer.
     fn narrowed(&self) -> Option<&'static str> {
         self.operation.as_ref().map(|_| "operation").or(self.layer.as_ref().map(|_| "layer"))
     }
@@ -241,14 +241,14 @@ impl Subject {
         (!layers.contains(layer)).then(|| self.unknown("layer", layer, message, &layers))
     }
 
-    /// A name that is not there, with those that are.
+    /// Returns the mistake for an unknown name, with the known ones.
     fn unknown(&self, key: &str, name: &str, message: String, known: &[String]) -> Diagnostic {
         let known = known.iter().map(String::as_str);
         Diagnostic::unknown(self.places.at(key), message, name, known)
     }
 }
 
-/// Returns what has figures of a metric, in words.
+/// Returns the things that have figures of a metric, in words.
 fn whose(of: &layers::MetricOwners) -> String {
     let common = [
         (of.loads, "loads"),

@@ -8,7 +8,7 @@ use crate::written::diagnostic::Diagnostic;
 use crate::written::stacks::VariantStack;
 
 impl VariantFigure {
-    /// Its variant must be there, and measure it in one stage.
+    /// Checks that its variant exists, and measures the figure in one stage.
     pub(crate) fn check(
         &self,
         stages: &[Stage],

@@ -15,7 +15,7 @@ impl Scaled<'_> {
             let names = super::names(variants);
             let instead =
                 nearest(&own.name, names.iter().copied()).map(|near| Mend::Named(near.into()));
-            let message = format!("A scale is for a variant '{}', which there is not", own.name);
+            let message = format!("A scale is for a variant '{}', which does not exist", own.name);
             let mistake = Diagnostic::unknown(own.at.clone(), message, &own.name, names);
             Diagnostic { instead, ..mistake }
         }));

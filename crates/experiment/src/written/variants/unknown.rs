@@ -39,7 +39,7 @@ pub(super) fn nothing(setting: &Setting, names: &Names, of: &str) -> Diagnostic 
     Diagnostic::at(setting.at(), message, help).without().naming(name)
 }
 
-/// Returns the hint which of `names` a leading part of `path` was meant to be; empty if none is near.
+/// Returns a hint with the one of `names` that a leading part of `path` probably means; empty if none is near.
 pub(crate) fn meant<'a>(path: &str, names: impl Iterator<Item = &'a String> + Clone) -> String {
     let all = names.map(String::as_str);
     let ends = path.rmatch_indices('.').map(|(end, _)| &path[..end]);

@@ -7,7 +7,7 @@ use crate::written::factors::Factor;
 use crate::written::file::WrittenVariant;
 
 impl Factor<'_> {
-    /// Settings for what no variant has; all levels of one key are lost together.
+    /// Reports settings of things that no variant has; all levels of one key are reported once.
     pub(super) fn lost(&self, variants: &[Variant]) -> Vec<Diagnostic> {
         let settings = self.levels.iter().flat_map(|level| &level.set);
         let lost = settings.filter(|s| !variants.iter().any(|v| v.find(&s.path).is_some()));
@@ -22,7 +22,7 @@ impl Factor<'_> {
         }
     }
 
-    /// A factor whose key is no setting of the layer that it names.
+    /// Returns the mistake for a factor whose key is no setting of the layer that it names.
     pub(super) fn no_setting(&self, variants: &[Variant]) -> Option<Diagnostic> {
         let at = self.key.clone()?;
         let path = &self.levels.first()?.set.first()?.path;
@@ -35,7 +35,7 @@ impl Factor<'_> {
         unknown::no_setting(at, path, kind, key)
     }
 
-    /// Returns what a factor varies nothing else may set: one of the two would be a label of what is not there.
+    /// Refuses a factor that varies the size of a device, or what another factor or a variant sets too: one of the two labels would be wrong.
     pub(super) fn varied(
         &self,
         before: &[Factor],

@@ -9,15 +9,16 @@ use crate::rule::{Check, LayerRule, Observation, PlannedFacts, ThresholdTest};
 
 pub(super) const INDEX_BY_LVM: LayerRule = LayerRule {
     id: "index_by_lvm",
-    text: "The index is to be another than the default, and many versions of lvm2 lose what they are told of it.",
+    text: "The plan asks for an index other than the default, and many versions of lvm2 lose the options for it.",
     reads: "index_memory and sparse_index of a volume that lvm2 makes",
     threshold: None,
-    remedy: "Take via = \"table\", which hands them to vdoformat itself; after the run the rule index_not_as_asked says what was formatted.",
+    remedy: "Take via = \"table\", which passes the options to vdoformat itself; after the run the rule index_not_as_asked says what was formatted.",
     source: "lvm2 issue 196",
     check: Check::Plan(index_by_lvm),
 };
 
-/// The last option that lvm2 gives to `vdoformat` is overwritten: memory alone becomes 256 MiB, and a sparse index a dense one.
+/// Finds an index that lvm2 does not make: the last option that it gives to `vdoformat` is lost, so that a sparse index becomes dense, and without
+/// `sparse_index` the memory becomes 256 MiB.
 fn index_by_lvm(facts: &PlannedFacts, _: ThresholdTest) -> Option<Observation> {
     const USUAL: Bytes = Bytes(256 << 20);
     facts.settings.get("via").filter(|via| *via == "lvm")?;
@@ -32,7 +33,7 @@ fn index_by_lvm(facts: &PlannedFacts, _: ThresholdTest) -> Option<Observation> {
 pub(super) const JOURNAL_ON_DISK: LayerRule = LayerRule {
     id: "journal_on_disk",
     text: "The journal lies at the end of the hard disk that holds the data: each of its writes moves the heads there and back.",
-    reads: "what the device of a volume is modelled like, where a measured load writes and the volume has no tail",
+    reads: "the model of the volume's device, where a measured load writes and the volume has no tail",
     threshold: None,
     remedy: "Put it on another device with via = \"table\" and on = { data = \"data\", tail = \"journal\" } with a [devices.journal], unless that is the question.",
     source: "thesis 5.6; the journal is the last 128.25 MiB of the pool",
@@ -55,10 +56,10 @@ fn journal_on_disk(facts: &PlannedFacts, _: ThresholdTest) -> Option<Observation
 
 pub(super) const ONLINE_DISCARD: LayerRule = LayerRule {
     id: "online_discard",
-    text: "The file system on the volume discards what it frees at once: VDO journals every block of that while other I/Os wait.",
+    text: "The file system on the volume discards freed blocks immediately: VDO journals each of these blocks while other I/Os wait.",
     reads: "the setting 'discard' of file systems on a volume, where something is measured",
     threshold: None,
-    remedy: "Leave discard off and run fstrim in a stage of its own, unless that is the question.",
+    remedy: "Leave discard off and run fstrim in a separate stage, unless that is the question.",
     source: "slides on VDO: mount without discard",
     check: Check::Plan(online_discard),
 };

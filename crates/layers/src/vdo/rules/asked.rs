@@ -18,12 +18,12 @@ pub(super) const TABLE_NOT_AS_ASKED: LayerRule = LayerRule {
     text: "The volume does not run with the settings that were asked for.",
     reads: "sizes, threads, largest discard, block map cache and period, deduplication and compression in the table that the volume was raised with",
     threshold: None,
-    remedy: "Take via = \"table\", which hands every setting to the kernel itself, or a newer lvm2.",
+    remedy: "Take via = \"table\", which passes every setting directly to the kernel, or a newer lvm2.",
     source: "dm-vdo's table; lvm2 writes it from its metadata",
     check: Check::Cell(table_not_as_asked),
 };
 
-/// Holds the table that the volume was raised with against the settings. What changes it later waits for that to stand in the table itself.
+/// Compares the table that the volume was raised with to the settings. Later changes need no check: their steps wait until the table shows them.
 fn table_not_as_asked(facts: &RuleFacts, _: ThresholdTest) -> Option<Observation> {
     let table = facts.facts.get(&format!("{}.table", facts.layer))?;
     let runs = tables::settings(table)?;
@@ -49,10 +49,10 @@ fn table_not_as_asked(facts: &RuleFacts, _: ThresholdTest) -> Option<Observation
 
 pub(super) const SIZES_NOT_AS_COMPUTED: LayerRule = LayerRule {
     id: "sizes_not_as_computed",
-    text: "The volume takes more memory than its rule says, or other metadata than its geometry: plan with what was measured.",
+    text: "The volume takes more memory than lvm's rule says, or has more or less metadata than its geometry says: plan with the measured sizes.",
     reads: "memoryUsage.bytesUsed and overheadBlocksUsed beside the formulas for the sizes that the volume answers to 'config'",
     threshold: Threshold::above(25.0, Unit::Percent),
-    remedy: "Leave room for what was measured; fathom explain prints what the formulas say before a run.",
+    remedy: "Leave room for the measured sizes; fathom explain prints the results of the formulas before a run.",
     source: "dm-vdo: sizes of index, block map cache, slabs and journal; measured on 6.12",
     check: Check::Stage(sizes_not_as_computed),
 };
@@ -77,7 +77,7 @@ fn sizes_not_as_computed(
     let empty = geometry::empty_overhead(physical / BLOCK, slabs, slab);
     let all = empty + geometry::leaves(logical) + geometry::interior(logical);
     let blocks = stats.end("overheadBlocksUsed")?;
-    // lvm's rule for memory is what to leave room for: less is as it should be.
+    // lvm's rule for memory gives an upper limit: using less is fine.
     let memory_off = 100.0 * (memory / computed - 1.0).max(0.0);
     let between = blocks.clamp(empty as f64, all as f64);
     let metadata_off = 100.0 * (blocks / between - 1.0).abs();
@@ -90,8 +90,8 @@ fn sizes_not_as_computed(
             Bytes(computed as u64)
         ),
         figures: vec![
-            threshold.figure("memory, off the formula", memory_off),
-            threshold.figure("metadata, off the formula", metadata_off),
+            threshold.figure("memory, difference from the formula", memory_off),
+            threshold.figure("metadata, difference from the formula", metadata_off),
             figure("memory", memory, Unit::Bytes),
             figure("memory by formula", computed, Unit::Bytes),
         ],

@@ -1,4 +1,4 @@
-//! Plans that cannot show what they are made for.
+//! Rules about plans that cannot show what they are made for.
 
 use results::model::{Severity, StageData};
 use units::Unit;
@@ -10,7 +10,7 @@ use super::writes::POOL;
 use crate::planned::{OperationKind, Order, PlannedLoad, PlannedStage};
 use crate::rule::{Check, LayerRule, Observation, PlannedFacts, Threshold, ThresholdTest, figure};
 
-/// A measured stage with its load, and what comes before it.
+/// A measured stage with its load, and the stages before it.
 struct Measured<'a> {
     stage: &'a PlannedStage,
     load: &'a PlannedLoad,
@@ -35,7 +35,7 @@ fn warned(message: String) -> Observation {
 
 pub(super) const NOT_WHOLE_BLOCKS: LayerRule = LayerRule {
     id: "not_whole_blocks",
-    text: "I/Os do not cover whole blocks of 4 KiB: a volume with minimum_io_size = 4096 refuses them, and one with 512 reads a block for each, and finds no duplicates.",
+    text: "I/Os do not cover whole blocks of 4 KiB: a volume with minimum_io_size = 4096 refuses them, and one with 512 reads a block for each and finds no duplicates.",
     reads: "block_size, align and offset of measured loads",
     threshold: Threshold::above(0.0, Unit::Bytes),
     remedy: "Make block_size, align and offset multiples of \"4k\".",
@@ -57,17 +57,17 @@ fn not_whole_blocks(facts: &PlannedFacts, threshold: ThresholdTest) -> Option<Ob
     let refuses = facts.settings.get("minimum_io_size").is_some_and(|size| size == "4096");
     if refuses && stage.load.as_ref().is_some_and(|load| load.direct) {
         let message =
-            format!("{uneven}, and past the page cache a volume takes no others (EINVAL).");
+            format!("{uneven}, and with direct I/O a volume accepts only whole blocks (EINVAL).");
         let remedy = format!("Make {key} a multiple of \"4k\", or set minimum_io_size = 512.");
         return Some(Observation { figures, remedy: Some(remedy), ..warned(message) });
     }
-    let message = format!("{uneven}: each costs a read too, and duplicates are not found.");
+    let message = format!("{uneven}: each also costs a read, and duplicates are not found.");
     Some(Observation { figures, ..warned(message) })
 }
 
 pub(super) const NO_ALLOCATE: LayerRule = LayerRule {
     id: "no_allocate",
-    text: "Nothing allocates the block map before a measured write: the load does it meanwhile.",
+    text: "Nothing allocates the block map before a measured write: the load allocates it while it is measured.",
     reads: "stages before the first measured load that writes",
     threshold: None,
     remedy: "Put a stage do = \"allocate\" first.",
@@ -145,7 +145,7 @@ fn zero_prefill(facts: &PlannedFacts, threshold: ThresholdTest) -> Option<Observ
 
 pub(super) const PREFILL_DIFFERS: LayerRule = LayerRule {
     id: "prefill_differs",
-    text: "The volume is filled with data that dedupes or compresses otherwise than the measured load's.",
+    text: "The volume is filled with data that dedupes or compresses differently from the data of the measured load.",
     reads: "dedupe and compress of the loads before the measured ones",
     threshold: Threshold::above(5.0, Unit::Percent),
     remedy: "Give both the same content, unless the change is the question.",
@@ -158,7 +158,7 @@ fn prefill_differs(facts: &PlannedFacts, threshold: ThresholdTest) -> Option<Obs
         |Measured { load, before, stage }| {
             let writing =
                 |stage: &PlannedStage| stage.load.clone().filter(|l| l.does(OperationKind::Writes));
-            // What fills space has to be stored as it is: another rule.
+            // Stages that fill space have to write data that is stored as it is, which another rule checks.
             let data = |stage: &&PlannedStage| !stage.measured && !fills_space(stage);
             let (name, earlier) = fillers(before).filter(data).find_map(|stage| {
                 Some((stage.name.clone(), writing(stage).filter(|l| l.zero_percent < 99.0)?))
@@ -169,7 +169,10 @@ fn prefill_differs(facts: &PlannedFacts, threshold: ThresholdTest) -> Option<Obs
                 if dedupe >= lz4 { ("dedupe", dedupe) } else { ("compression", lz4) };
             let most = threshold.passed(most)?;
             Some(Observation {
-                message: Some(format!("Stage {name} writes other data than stage {}.", stage.name)),
+                message: Some(format!(
+                    "Stage {name} writes data that differs from that of stage {}.",
+                    stage.name
+                )),
                 figures: vec![threshold.figure(format!("difference of {what}"), most)],
                 ..Observation::default()
             })
@@ -182,8 +185,7 @@ fn lz4_saved(load: &PlannedLoad) -> Option<f64> {
     load.lz4_bytes.map(|bytes| 100.0 * (1.0 - bytes / BLOCK as f64))
 }
 
-/// Tells whether a stage is to use up space: it brings the volume to a state, which is made of used space, or fills it with data that is
-/// stored as it is.
+/// Tells whether the purpose of a stage is to use up space: it brings the volume to a state, or fills it with data that is stored as it is.
 fn fills_space(stage: &PlannedStage) -> bool {
     const LITTLE: f64 = 5.0;
     let whole = |load: &PlannedLoad| {
@@ -195,7 +197,7 @@ fn fills_space(stage: &PlannedStage) -> bool {
 
 pub(super) const FILL_SAVES: LayerRule = LayerRule {
     id: "fill_saves",
-    text: "The volume is brought to a state with data that dedupes or compresses: VDO stores less than is written, and blocks that are shared are freed late.",
+    text: "The volume is brought to a state with data that dedupes or compresses: VDO stores less than is written, and shared blocks are freed late.",
     reads: "dedupe, compress and zero of stages that bring the volume to a state",
     threshold: Threshold::above(5.0, Unit::Percent),
     remedy: "Fill with unique data that does not compress: leave content out of the stage.",
@@ -224,7 +226,7 @@ fn fill_saves(facts: &PlannedFacts, threshold: ThresholdTest) -> Option<Observat
 
 pub(super) const CACHE_SMALL: LayerRule = LayerRule {
     id: "cache_small",
-    text: "The block map cache is smaller than what a random load goes over: it will wait for pages.",
+    text: "The block map cache is smaller than the pages for the range of a random load: the load will wait for pages.",
     reads: "expected misses, 1 - cache pages / (range / 812 blocks)",
     threshold: Threshold::above(5.0, Unit::Percent),
     remedy: "Set block_map_cache to 4 KiB for each 812 blocks of the range.",
@@ -245,7 +247,7 @@ fn cache_small(facts: &PlannedFacts, threshold: ThresholdTest) -> Option<Observa
     let cache = cache_for(leaves, facts.settings);
     Some(Observation {
         message: Some(format!(
-            "The block map cache is smaller than what stage {} goes over.",
+            "The block map cache is smaller than the pages for the range of stage {}.",
             stage.name
         )),
         remedy: Some(format!(
@@ -264,7 +266,7 @@ fn cache_small(facts: &PlannedFacts, threshold: ThresholdTest) -> Option<Observa
 
 pub(super) const DEPTH_BEYOND_POOL: LayerRule = LayerRule {
     id: "depth_beyond_pool",
-    text: "More is in flight than VDO takes: the rest waits before it, and the wait counts as latency.",
+    text: "More is in flight than VDO takes: the rest waits outside VDO, and the wait counts as latency.",
     reads: "jobs x depth x block size of measured loads, in blocks of 4 KiB",
     threshold: Threshold::above(POOL, Unit::Blocks),
     remedy: "Lower jobs, depth or block_size, unless the pool is the question.",
@@ -304,7 +306,7 @@ fn discard_unwritten(facts: &PlannedFacts, _: ThresholdTest) -> Option<Observati
 
 pub(super) const SHORT_FOR_STEADY: LayerRule = LayerRule {
     id: "short_for_steady",
-    text: "A load is to run until it is steady, and ends before the journal has wrapped.",
+    text: "A load that is to run until it is steady ends before the journal has wrapped.",
     reads: "blocks written up to the end of a measured load that runs until a metric has settled",
     threshold: Threshold::below(WRITES_TO_WRAP, Unit::Count),
     remedy: "Write 2.5 million blocks (9.7 GiB) before it or in it.",
@@ -326,7 +328,7 @@ fn short_for_steady(facts: &PlannedFacts, threshold: ThresholdTest) -> Option<Ob
 
 pub(super) const ONE_HOT_BLOCK: LayerRule = LayerRule {
     id: "one_hot_block",
-    text: "Several writes to one block are in flight: VDO does them one after the other, and latency is their number.",
+    text: "Several writes to one block are in flight: VDO does them one after the other, so that latency grows with their number.",
     reads: "I/Os in flight of loads with pattern = \"single\"",
     threshold: Threshold::above(1.0, Unit::Count),
     remedy: "Use jobs = 1 and depth = 1, or another pattern, unless that is the question.",
@@ -351,7 +353,7 @@ fn one_hot_block(facts: &PlannedFacts, threshold: ThresholdTest) -> Option<Obser
 
 pub(super) const NO_BASELINE: LayerRule = LayerRule {
     id: "no_baseline",
-    text: "Every variant has VDO: nothing says what the disk alone would do.",
+    text: "Every variant has VDO: none shows what the disk alone would do.",
     reads: "layers of all variants",
     threshold: None,
     remedy: "Add a variant with the plain disk: layer = \"linear\".",

@@ -1,4 +1,4 @@
-//! Rules about the effect of dedupe and compression on the content.
+//! Rules about deduplication and compression of the content.
 
 use results::model::Severity;
 use units::Unit;
@@ -20,7 +20,7 @@ pub(super) const NOT_PACKABLE: LayerRule = LayerRule {
     check: Check::Cell(not_packable),
 };
 
-/// Compression was on and asked for, and not one fragment was written.
+/// Finds that compression was on and asked for, but not a single fragment was written.
 fn not_packable(facts: &RuleFacts, threshold: ThresholdTest) -> Option<Observation> {
     let asked = facts.asked?.lz4_saving_percent.filter(|saving| *saving > 0.0)?;
     let figure_of = |id: &str| facts.figures.get(id).copied().flatten();
@@ -34,7 +34,7 @@ fn not_packable(facts: &RuleFacts, threshold: ThresholdTest) -> Option<Observati
     let mut figures = vec![
         threshold.figure("blocks stored compressed (fragments)", fragments),
         figure("data blocks", data, Unit::Blocks),
-        figure("LZ4 was to save", asked, Unit::Percent),
+        figure("saving by LZ4 that was asked for", asked, Unit::Percent),
     ];
     figures.extend(size.map(|size| figure("mean LZ4 size", size, Unit::Bytes)));
     Some(Observation {
@@ -65,8 +65,8 @@ pub(super) const INDEX_NOT_AS_ASKED: LayerRule = LayerRule {
     check: Check::Cell(index_not_as_asked),
 };
 
-/// The index that was formatted is not the one that was asked for (lvm2 before its fix of issue 196 loses
-/// the last option of vdoformat and goes on reporting what was asked).
+/// Finds that the index that was formatted is not the one that was asked for (lvm2 before its fix of issue 196 loses
+/// the last option of vdoformat, but still reports what was asked for).
 fn index_not_as_asked(facts: &RuleFacts, _: ThresholdTest) -> Option<Observation> {
     let real = |field: &str| facts.facts.get(&format!("{}.config.index.{field}", facts.layer));
     let gib: f64 = real("memorySize")?.parse().ok()?;
@@ -120,7 +120,7 @@ fn saving_of_zeros(facts: &RuleFacts, threshold: ThresholdTest) -> Option<Observ
 
 pub(super) const DUPLICATES_IN_FLIGHT: LayerRule = LayerRule {
     id: "duplicates_in_flight",
-    text: "Most duplicates were found among writes under way, not by the index: they come too close to each other.",
+    text: "Most duplicates were found among writes in flight, not by the index: they are too close to each other.",
     reads: "hashLock.concurrentDataMatches beside hashLock.dedupeAdviceValid",
     threshold: Threshold::above(50.0, Unit::Percent),
     remedy: "Let duplicates reach back farther than what is in flight: content = { dedupe = \"50%\", distance = \"10000..100000=100\" }.",
@@ -133,7 +133,7 @@ fn duplicates_in_flight(
     stage: &MeasuredStage,
     threshold: ThresholdTest,
 ) -> Option<Observation> {
-    /// Fewer duplicates than this share of the writes are chance.
+    /// Share of the writes below which duplicates are chance.
     const SOME: f64 = 0.01;
     facts.settings.get("dedupe").filter(|dedupe| *dedupe == "on")?;
     let stats = stats(facts, stage)?;
@@ -145,7 +145,7 @@ fn duplicates_in_flight(
     let share = threshold.passed(100.0 * near / found)?;
     Some(Observation {
         remedy: stage.of_command(
-            "Say so with the figures: what the command writes holds its duplicates close together, and the index was hardly asked.",
+            "Mention it with the figures: the command writes duplicates close together, so that the index was hardly used.",
         ),
         figures: vec![
             threshold.figure("duplicates found without the index", share),
@@ -157,10 +157,10 @@ fn duplicates_in_flight(
 
 pub(super) const MATCHES_WITHOUT_DEDUPE: LayerRule = LayerRule {
     id: "matches_without_dedupe",
-    text: "Deduplication is off, and duplicates were stored once all the same: VDO sees that writes under way together hold equal data.",
-    reads: "hashLock.concurrentDataMatches of biosIn.write, where deduplication is off",
+    text: "Deduplication is off, but duplicates were stored once all the same: VDO notices equal data in writes that are in flight together.",
+    reads: "hashLock.concurrentDataMatches as a share of biosIn.write, where deduplication is off",
     threshold: Threshold::above(1.0, Unit::Percent),
-    remedy: "Do not take it for compression: to see that alone, write content without duplicates (content = { dedupe = \"0%\" }), or let them reach back farther than what is in flight (content = { dedupe = \"50%\", distance = \"10000..100000=100\" }).",
+    remedy: "Do not take it for compression: to see compression alone, write content without duplicates (content = { dedupe = \"0%\" }), or let them reach back farther than what is in flight (content = { dedupe = \"50%\", distance = \"10000..100000=100\" }).",
     source: "dm-vdo: dedupe.c joins equal data in a hash lock, whether the index is asked or not",
     check: Check::Stage(matches_without_dedupe),
 };
@@ -178,10 +178,10 @@ fn matches_without_dedupe(
     Some(Observation {
         severity: Severity::Warning,
         remedy: stage.of_command(
-            "Do not take it for compression: files that hold no duplicates show that alone.",
+            "Do not take it for compression: to see compression alone, use files without duplicates.",
         ),
         figures: vec![
-            threshold.figure("writes stored once with others", share),
+            threshold.figure("writes that share a block with another in flight", share),
             figure("duplicates written together (concurrent matches)", matches, Unit::Count),
         ],
         ..Observation::default()
@@ -193,8 +193,8 @@ pub(super) const LESS_FOUND: LayerRule = LayerRule {
     text: "VDO found fewer duplicates than were written.",
     reads: "hashLock.dedupeAdviceValid and concurrentDataMatches for each write, beside the duplicates that were measured in what was written",
     threshold: Threshold::above(5.0, Unit::Percent),
-    remedy: "Look at how far duplicates reach back (distance, window) beside the index (index_memory, sparse_index), and at how often a content is repeated: VDO refers to a block 254 times at most.",
-    source: "articles on testing deduplication: hold the layer's own ratio against what was asked",
+    remedy: "Compare how far duplicates reach back (distance, window) with what the index remembers (index_memory, sparse_index), and look at how often a content is repeated: VDO refers to a block 254 times at most.",
+    source: "articles on testing deduplication: compare the layer's own ratio with what was asked for",
     check: Check::Stage(less_found),
 };
 
@@ -211,7 +211,7 @@ fn less_found(
     let found = stats.counted("hashLock.dedupeAdviceValid")?
         + stats.counted("hashLock.concurrentDataMatches")?;
     let found = 100.0 * found / writes;
-    // A small sample may be off by that.
+    // The error of a small sample may be as large as this.
     let sampled = 3.0 * achieved.duplicate_error_points.unwrap_or(0.0);
     let missing = threshold.passed(written - found - sampled)?;
     Some(Observation {
@@ -227,8 +227,8 @@ fn less_found(
 
 pub(super) const PACKER_IDLE: LayerRule = LayerRule {
     id: "packer_idle",
-    text: "Flushes sent blocks on before they were packed: compression was lost.",
-    reads: "compressed fragments of all new blocks, where content packs and flushes or FUA came",
+    text: "Flushes forced blocks out before they were packed: compression was lost.",
+    reads: "share of compressed fragments in all new blocks, where the content can be packed and there were flushes or FUA writes",
     threshold: Threshold::below(90.0, Unit::Percent),
     remedy: "Make writes durable less often (sync = \"fsync:1000\"; O_DSYNC and FUA are never packed), or set compression = false and save its CPU.",
     source: "thesis 5.5; dm-vdo: data-vio.c never packs FUA, a flush empties the packer",
@@ -254,7 +254,7 @@ fn packer_idle(
     }
     let share = threshold.passed(100.0 * fragments / (fragments + alone))?;
     let of_load = never_durable(stage);
-    // Where the flushes come from above, what is left is to save the CPU time.
+    // Where the flushes come from a layer above, the only remedy is to save the CPU time of compression.
     let changes = match &*of_load {
         [] => vec![("compression", "false".into())],
         _ => Vec::new(),
@@ -275,7 +275,7 @@ fn packer_idle(
 
 pub(super) const ADVICE_LATE: LayerRule = LayerRule {
     id: "advice_late",
-    text: "The index answered too late: such blocks were stored again.",
+    text: "The index answered too late: duplicates among such blocks were stored again.",
     reads: "dedupeAdviceTimeouts for each write",
     threshold: Threshold::above(1.0, Unit::Percent),
     remedy: "Put the index on a faster device, or set dedupe = false where speed counts.",

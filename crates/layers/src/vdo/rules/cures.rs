@@ -1,13 +1,13 @@
-//! Cures for limits that lie in the load or in the devices: settings of the load, and devices that the lab adds for a trial.
+//! Cures for limits that come from the load or the devices: settings of the load, and devices that the lab adds for a trial.
 
 use units::Bytes;
 
 use super::super::{DATA, TAIL};
 use crate::rule::{MeasuredStage, Observation, RuleFacts};
 
-/// A device that is not what limits: flash whose flushes cost nothing.
+/// A device fast enough not to be the limit: flash whose flushes cost nothing.
 const FAST: &str = "like = { base = \"nvme\", power_loss_protection = true }";
-/// So seldom that no load of a trial comes to it: a load has no other word for never once a variant has set it.
+/// A flush after so many writes that no load of a trial reaches it: once a variant has set `sync`, a load cannot be told never to flush.
 const NEVER: &str = "\"fsync:1000000\"";
 
 /// Settings of the volume, and devices that they need: names and values as written in TOML.
@@ -16,7 +16,7 @@ pub(super) struct Cure {
     pub devices: Vec<(&'static str, String)>,
 }
 
-/// Returns what was noticed with what takes it away, or with why nothing does.
+/// Returns the observation with its cure, or with the reason why there is none.
 pub(super) fn cured(
     noticed: Observation,
     cure: Option<Cure>,
@@ -28,7 +28,7 @@ pub(super) fn cured(
     }
 }
 
-/// The journal, which is the tail of the pool, on a fast device of its own; `None` where it has one, or where a layer lies between.
+/// Puts the journal, which is the tail of the pool, on a separate fast device; `None` where it has one, or where a layer lies between.
 pub(super) fn journal_apart(facts: &RuleFacts) -> Option<Cure> {
     const JOURNAL: &str = "journal";
     let data = facts.device(DATA).filter(|_| !has_tail(facts))?;
@@ -47,7 +47,7 @@ pub(super) fn has_tail(facts: &RuleFacts) -> bool {
     facts.layer_facts().is_some_and(|own| own.on.contains_key(TAIL))
 }
 
-/// The volume on a fast device of the same size; `None` where it is on one, or where a layer lies between.
+/// Puts the volume on a fast device of the same size; `None` where it is on one, or where a layer lies between.
 pub(super) fn faster_device(facts: &RuleFacts) -> Option<Cure> {
     let data = facts.device(DATA)?;
     if data.settings.get("like").is_some_and(|like| like.contains("nvme")) {
@@ -58,7 +58,7 @@ pub(super) fn faster_device(facts: &RuleFacts) -> Option<Cure> {
     Some(Cure { changes: vec![on(facts, "faster")], devices: vec![("faster", table)] })
 }
 
-/// The volume on twice the room; `None` where a layer lies between.
+/// Puts the volume on a device of twice the size; `None` where a layer lies between.
 pub(super) fn larger_device(facts: &RuleFacts) -> Option<Cure> {
     let data = facts.device(DATA)?;
     let twice = |text: &String| Some(Bytes(text.parse::<Bytes>().ok()?.0.checked_mul(2)?));
@@ -99,21 +99,21 @@ fn on(facts: &RuleFacts, device: &str) -> (&'static str, String) {
     ("on", inputs)
 }
 
-/// A size as an experiment has it, exactly.
+/// Writes a size exactly, as an experiment has it.
 fn written(Bytes(bytes): Bytes) -> String {
     let units = [(30, "G"), (20, "M"), (10, "k")];
     let whole = units.iter().find(|(shift, _)| bytes.trailing_zeros() >= *shift);
     whole.map_or_else(|| bytes.to_string(), |(shift, unit)| format!("{}{unit}", bytes >> shift))
 }
 
-/// The load without its flushes; nothing where it makes none itself, or is a point of a sweep.
+/// Returns settings for the load without its flushes; none where it makes no flushes itself, or is a point of a sweep.
 pub(super) fn never_durable(stage: &MeasuredStage) -> Vec<(&'static str, String)> {
     let planned = stage.planned.filter(|planned| !planned.swept);
     let flushes = planned.and_then(|planned| planned.load.as_ref()?.sync_every);
     Vec::from_iter(flushes.map(|_| ("sync", NEVER.to_owned())))
 }
 
-/// The load with so many blocks in flight at most; nothing where it has no more, or is a point of a sweep.
+/// Returns settings for the load with at most `most` blocks in flight; none where it has no more anyway, or is a point of a sweep.
 pub(super) fn fewer_in_flight(stage: &MeasuredStage, most: f64) -> Vec<(&'static str, String)> {
     let planned = stage.planned.filter(|planned| !planned.swept);
     let depth = planned.and_then(|planned| planned.load.as_ref()).and_then(|load| {

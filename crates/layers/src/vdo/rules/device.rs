@@ -1,4 +1,4 @@
-//! The devices below.
+//! Rules about the devices below.
 
 use units::Unit;
 
@@ -11,15 +11,15 @@ use crate::rule::{
 
 pub(super) const SATURATED: LayerRule = LayerRule {
     id: "device_saturated",
-    text: "The device below was busy all the time: it sets the pace.",
-    reads: "busy_ms of diskstats, of the time",
+    text: "The device below was busy all the time: it limits the speed.",
+    reads: "busy_ms of diskstats, as a share of the time",
     threshold: Threshold::above(90.0, Unit::Percent),
-    remedy: "Take a faster device, or send it less: metadata writes, flushes and block map misses are VDO's own part.",
-    source: "thesis 5.2; a device that serves many I/Os at once may be busy and still have room",
+    remedy: "Take a faster device, or send it less: metadata writes, flushes and block map misses come from VDO itself.",
+    source: "thesis 5.2; a device that serves many I/Os at once may be busy and still have capacity left",
     check: Check::Stage(saturated),
 };
 
-/// The device below that was busy the longest, and for which share of the time, percent.
+/// Returns the device below that was busy the longest, and the share of the time in which it was busy, percent.
 pub(super) fn busiest<'a>(facts: &RuleFacts<'a>, disks: &Span) -> Option<(&'a str, f64)> {
     let busy = |name| Some((name, 100.0 * disks.rate(&format!("{name}.busy_ms"))? / 1000.0));
     facts.devices().filter_map(busy).max_by(|a, b| a.1.total_cmp(&b.1))
@@ -46,7 +46,7 @@ fn saturated(
 pub(super) const FLUSH_TIME: LayerRule = LayerRule {
     id: "flush_time",
     text: "The device below spent its time on flushes: VDO's journal waits for each.",
-    reads: "flush_ms of diskstats, of the time; the mean of one flush",
+    reads: "flush_ms of diskstats, as a share of the time; the mean of one flush",
     threshold: Threshold::above(30.0, Unit::Percent),
     remedy: "Put the journal, which is the tail of the pool's device, on one with fast flushes (power-loss protection), or make writes durable less often.",
     source: "thesis 5.6; each journal block is written with FLUSH and FUA",
@@ -73,17 +73,17 @@ fn flush_time(
     Some(cured(Observation::limit(share, figures), journal_apart(facts), NOT_APART))
 }
 
-/// Why the journal cannot be put elsewhere.
+/// The reason why the journal cannot be put elsewhere.
 const NOT_APART: &str =
     "the journal has a device of its own, or the volume does not stand on a device itself";
 
-/// Percent of the time: a device that is busy for less of it does not set the pace of writes that each wait for it.
+/// Percentage of the time that the device must be busy: otherwise it does not limit writes, even if each waits for it.
 const OFTEN_BUSY: f64 = 50.0;
 
 pub(super) const JOURNAL_ON_DATA: LayerRule = LayerRule {
     id: "journal_on_data",
     text: "The device below was busy, and many of its writes were the journal's, far from the data.",
-    reads: "biosJournalCompleted.write of the writes with data of the one device below (as it counts writes, but no more than the volume sent: many devices count flushes too), where it was busy for half of the time",
+    reads: "biosJournalCompleted.write as a share of the data writes of the only device below (as it counts them, but not more than the volume sent: many devices count flushes as writes), where it was busy for half of the time",
     threshold: Threshold::above(20.0, Unit::Percent),
     remedy: "Put the journal, which is the tail of the pool's device, on a faster one: via = \"table\" and on = { data = \"data\", tail = \"journal\" } with a [devices.journal].",
     source: "thesis 5.6",
@@ -107,7 +107,7 @@ fn journal_on_data(
     let sent = |field: &str| volume.counted(field);
     let journal = sent("biosJournalCompleted.write")?;
     let counted = disks.counted(&format!("{name}.writes")).filter(|n| often && *n > 0.0)?;
-    // Most devices count a flush without data as a write: of writes with data there are no more than the volume sent.
+    // Most devices count a flush without data as a write; there are no more writes with data than the volume sent.
     let all = sent("biosOutCompleted.write").zip(sent("biosMetaCompleted.write"));
     let writes = all.map_or(counted, |(data, meta)| counted.min((data + meta).max(journal)));
     let share = threshold.passed(100.0 * journal / writes)?;

@@ -1,4 +1,4 @@
-//! Discards: whether they gave anything back, and what they cost.
+//! Rules about discards: whether they gave anything back, and what they cost.
 
 use results::model::LoadSummary;
 use units::Unit;
@@ -18,7 +18,7 @@ fn discarded(load: &LoadSummary) -> Option<f64> {
 
 pub(super) const IN_VAIN: LayerRule = LayerRule {
     id: "discards_in_vain",
-    text: "Discards met space that held nothing.",
+    text: "Discards went to space that held nothing.",
     reads: "the fall of logicalBlocksUsed as a share of the blocks discarded, for loads without writes",
     threshold: Threshold::below(50.0, Unit::Percent),
     remedy: "Write the range before discarding it, and stop before it is empty. Discards of space that was never allocated cost nothing; those of empty blocks elsewhere cost as much as those of data, and give nothing back.",
@@ -71,7 +71,7 @@ fn journal(
     let share = threshold.passed(100.0 * journal / blocks)?;
     let small = facts.settings.get("max_discard").is_some_and(|size| size == "4k");
     Some(Observation {
-        remedy: small.then(|| "Take the figures as those of the smallest discards, which share journal blocks as far as they can.".to_owned()),
+        remedy: small.then(|| "These are the figures of the smallest discards, which share journal blocks as far as they can.".to_owned()),
         changes: if small { vec![] } else { vec![("max_discard", "\"4k\"".into())] },
         no_setting: small.then_some("max_discard is as small as it can be"),
         ..Observation::limit(share, vec![

@@ -1,4 +1,4 @@
-//! The block map: whether it was there before the load, and whether its cache holds it.
+//! Rules about the block map: whether it was allocated before the load, and whether its cache holds it.
 
 use results::model::Severity;
 use units::Unit;
@@ -9,9 +9,9 @@ use crate::rule::{
     Check, LayerRule, MeasuredStage, Observation, RuleFacts, Threshold, ThresholdTest, figure,
 };
 
-/// The remedy that is left where a file system stands on the volume.
-pub(super) const BELOW_FILES: &str = "Below a file system no stage can allocate it: compare variants that all begin so, and say with the figures that \
-     its allocation is in them.";
+/// The remedy where a file system stands on the volume.
+pub(super) const BELOW_FILES: &str = "Below a file system no stage can allocate it: compare only variants that all begin this way, and mention with the \
+     figures that they include its allocation.";
 
 pub(super) const UNALLOCATED: LayerRule = LayerRule {
     id: "map_unallocated",
@@ -23,13 +23,13 @@ pub(super) const UNALLOCATED: LayerRule = LayerRule {
     check: Check::Stage(unallocated),
 };
 
-/// Overhead that grows while it is measured: pages of the block map were allocated then.
+/// Finds overhead that grew during a measured stage: pages of the block map were allocated then.
 fn unallocated(
     facts: &RuleFacts,
     stage: &MeasuredStage,
     threshold: ThresholdTest,
 ) -> Option<Observation> {
-    // One untouched branch costs four pages; some of them are a gap of the allocation, no lack of it.
+    // One untouched branch costs four pages: a few branches are gaps that allocation left, and do not mean that it was missing.
     const A_GAP: f64 = 16.0;
     let stats = stats(facts, stage)?;
     let grown = threshold.passed(stats.counted("overheadBlocksUsed")?)?;

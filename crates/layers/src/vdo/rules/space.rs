@@ -1,4 +1,4 @@
-//! Room: a pool that is full, nearly full, or in pieces.
+//! Rules about space: a pool that is full, nearly full, or fragmented.
 
 use results::model::Severity;
 use units::Unit;
@@ -14,7 +14,7 @@ pub(super) const OUT_OF_SPACE: LayerRule = LayerRule {
     text: "The pool ran out of space.",
     reads: "errors.noSpaceErrorCount",
     threshold: Threshold::above(0.0, Unit::Count),
-    remedy: "Take a larger device, write less, or data that dedupes and compresses further.",
+    remedy: "Take a larger device, write less, or write data that dedupes and compresses better.",
     source: "dm-vdo: a write without room fails, and the volume stays normal",
     check: Check::Stage(out_of_space),
 };
@@ -40,8 +40,8 @@ fn out_of_space(
 
 pub(super) const LOW: LayerRule = LayerRule {
     id: "space_low",
-    text: "The pool is nearly full: writes fail when it is.",
-    reads: "dataBlocksUsed of physicalBlocks without overheadBlocksUsed; a warning from 80 %, and in other words from 90 %",
+    text: "The pool is nearly full: writes fail when it is full.",
+    reads: "dataBlocksUsed as a share of physicalBlocks without overheadBlocksUsed; a warning from 80 %, with a stronger wording from 90 %",
     threshold: Threshold::above(75.0, Unit::Percent),
     remedy: "Grow it (lvextend -L +10G VG/POOL; physical_size in an experiment), or give blocks back (fstrim, discards).",
     source: "slides on VDO: 75, 80 and 90 %; lvm2 warns from 80 % on, VDO's monitor from 75 %",
@@ -52,7 +52,7 @@ fn low(facts: &RuleFacts, stage: &MeasuredStage, threshold: ThresholdTest) -> Op
     let used = threshold.passed(used_percent(&stats(facts, stage)?)?)?;
     let (severity, message) = match used {
         _ if used > 90.0 => {
-            (Severity::Warning, "The pool is all but full: writes fail when it is.")
+            (Severity::Warning, "The pool is almost full: writes fail when it is full.")
         }
         _ if used > 80.0 => (Severity::Warning, LOW.text),
         _ => (Severity::Note, "The pool fills up: three quarters of it are used."),
@@ -67,11 +67,11 @@ fn low(facts: &RuleFacts, stage: &MeasuredStage, threshold: ThresholdTest) -> Op
 
 pub(super) const FEW_SLABS: LayerRule = LayerRule {
     id: "few_slabs",
-    text: "The volume has few slabs, and turned to another, or to one anew, while it was measured: the figures depend on when it did.",
+    text: "The volume has few slabs, and opened one, for the first time or again, while it was measured: the figures depend on when that happened.",
     reads: "allocator.slabCount, where slabs were opened during a measured stage",
     threshold: Threshold::below(4.0, Unit::Count),
-    remedy: "Take smaller slabs (slab_size), and say with the figures how many there were and how large.",
-    source: "thesis 5.1: one slab and four behave otherwise",
+    remedy: "Take smaller slabs (slab_size), and give the number of slabs and their size with the figures.",
+    source: "thesis 5.1: one slab and four slabs behave differently",
     check: Check::Stage(few_slabs),
 };
 
@@ -99,16 +99,16 @@ fn few_slabs(
 pub(super) const SLABS_REOPENED: LayerRule = LayerRule {
     id: "slabs_reopened",
     text: "Slabs were opened again: new blocks went into the gaps of used ones.",
-    reads: "allocator.slabsReopened during a measured stage, of all openings",
+    reads: "allocator.slabsReopened during a measured stage, as a share of all openings",
     threshold: Threshold::above(0.0, Unit::Count),
-    remedy: "For figures of a fresh volume let the load write each block once (pattern = \"permutation\", passes = 1) into more physical space; for those of an old one this is the state to measure.",
+    remedy: "For figures of a fresh volume let the load write each block once (pattern = \"permutation\", passes = 1) into more physical space; for figures of an old volume this is the state to measure.",
     source: "thesis 5.1; dm-vdo: slab-depot.c",
     check: Check::Stage(slabs_reopened),
 };
 
-/// VDO takes a used slab that is about half free before an untouched one (`calculate_slab_priority`), so that slabs are opened again long
-/// before the volume is full. The score is the share of openings that met a used slab; while VDO has the choice, each counts half, as such a
-/// slab is about half free.
+/// Finds slabs that were opened again. VDO takes a used slab that is about half free before an untouched one (`calculate_slab_priority`), so that
+/// this happens long before the volume is full. The score is the share of openings that met a used slab; while untouched slabs are left, each
+/// counts half, as such a slab is about half free.
 fn slabs_reopened(
     facts: &RuleFacts,
     stage: &MeasuredStage,
@@ -125,7 +125,7 @@ fn slabs_reopened(
     let no_setting = if none_left {
         "the volume does not stand on a device itself"
     } else {
-        "VDO takes a used slab that is about half free before an untouched one, and more room changes nothing"
+        "VDO prefers a used slab that is about half free to an untouched one, so that more room changes nothing"
     };
     let mut figures = vec![
         threshold.figure("slabs opened again", reopened),
@@ -139,7 +139,7 @@ fn slabs_reopened(
     let message = "Slabs were opened again, as no untouched slab was left: new blocks went into the gaps of used ones.";
     let observation = Observation {
         message: none_left.then(|| message.to_owned()),
-        remedy: stage.of_command("Take this for the state that is measured: a volume of which every slab was used before."),
+        remedy: stage.of_command("Regard this as the state that is measured: a volume in which every slab has been used before."),
         ..Observation::limit(weight * share, figures)
     };
     Some(cured(observation, cure, no_setting))

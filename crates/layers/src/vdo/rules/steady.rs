@@ -1,4 +1,4 @@
-//! Rules about loads that ran until they were steady: had they reached what is steady on VDO?
+//! Rules about loads that ran until they were steady, which check that VDO itself had reached its steady state.
 
 use results::model::Severity;
 use units::Unit;
@@ -37,7 +37,7 @@ fn not_steady(
 
 pub(super) const STEADY_ON_FRESH: LayerRule = LayerRule {
     id: "steady_on_fresh",
-    text: "A load that runs until it is steady ended on a volume that is still fresh: what comes once slabs are used again is not in it.",
+    text: "A load that runs until it is steady ended on a volume that is still fresh: the figures do not include the time when slabs are used again.",
     reads: "space used and allocator.slabsReopened at its end, where the load runs until a metric has settled",
     threshold: Threshold::below(50.0, Unit::Percent),
     remedy: "Bring the volume to its state first: do = \"state\", is = \"steady\".",

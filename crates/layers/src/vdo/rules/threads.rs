@@ -24,18 +24,18 @@ fn threads<'a>(facts: &RuleFacts<'a>, stage: &MeasuredStage<'a>) -> Option<Span<
     stage.load_span(&format!("{}.threads", facts.layer))
 }
 
-/// Returns a thread with its work first, as far as that is told.
+/// Returns a thread with its work first, if that is known; else its name.
 fn thread(name: &str) -> String {
     let known = Threads { does: DOES, ..Threads::NONE };
     known.with_work(name).unwrap_or_else(|| name.to_owned())
 }
 
-/// CPU of a thread, percent of one.
+/// CPU time of a thread, percent of one CPU.
 fn percent(span: &Span, name: &str) -> Option<f64> {
     span.rate(name).map(|share| 100.0 * share)
 }
 
-/// CPU of the threads whose names are this with a number, or alone.
+/// CPU of the threads that are called `kind`, with or without a number behind it.
 fn of_kind<'a>(span: &'a Span<'a>, kind: &'a str) -> impl Iterator<Item = (&'a str, f64)> {
     span.fields()
         .filter(move |name| is_of(kind, name))
@@ -48,7 +48,7 @@ fn count(facts: &RuleFacts, key: &str) -> Option<u64> {
 
 pub(super) const BUSY: LayerRule = LayerRule {
     id: "thread_busy",
-    text: "A thread of VDO that could have company was busy.",
+    text: "A thread of VDO was busy, and its kind can have more threads.",
     reads: "CPU of the logQ, physQ, hashQ, cpuQ, bioQ, ackQ and reqQ threads",
     threshold: Threshold::above(BUSY_PERCENT, Unit::Percent),
     remedy: "Give that kind one more thread.",
@@ -85,7 +85,7 @@ fn busy(facts: &RuleFacts, stage: &MeasuredStage, threshold: ThresholdTest) -> O
     })
 }
 
-/// The one thread that does the work of all zones was busy: with zones there are five in its place.
+/// Makes the observation that the one thread that does the work of all zones was busy; with zones there are five threads in its place.
 fn one_for_all(share: f64, threshold: ThresholdTest) -> Observation {
     let keys = ["logical_threads", "physical_threads", "hash_zone_threads"];
     Observation {
@@ -96,7 +96,7 @@ fn one_for_all(share: f64, threshold: ThresholdTest) -> Observation {
     }
 }
 
-/// One more thread of a kind, with what it needs; nothing where there can be no more.
+/// Returns the settings for one more thread of a kind, with all that it needs; none where there can be no more.
 fn one_more(
     facts: &RuleFacts,
     stage: &MeasuredStage,
@@ -106,7 +106,7 @@ fn one_more(
     let slabs = stats(facts, stage).and_then(|stats| stats.end("allocator.slabCount"));
     let mut changes = vec![(key, more.to_string())];
     if key == "physical_threads" && slabs.is_none_or(|slabs| more as f64 > slabs) {
-        // A physical thread needs a slab of its own: smaller ones are more.
+        // Each physical thread needs a slab of its own, and smaller slabs make more of them.
         let Some(half) = size(facts.settings, "slab_size").map(|bytes| bytes >> 21) else {
             return Vec::new();
         };
@@ -115,7 +115,7 @@ fn one_more(
         }
         changes.push(("slab_size", format!("\"{half}M\"")));
     }
-    // dm-vdo wants 16 MiB of block map cache for each logical thread.
+    // dm-vdo needs 16 MiB of block map cache for each logical thread.
     let cache = size(facts.settings, "block_map_cache").map(|bytes| bytes >> 20);
     if key == "logical_threads" && cache.is_some_and(|mib| mib < 16 * more) {
         changes.push(("block_map_cache", format!("\"{}M\"", 16 * more)));
@@ -125,10 +125,10 @@ fn one_more(
 
 pub(super) const ONE_BUSY: LayerRule = LayerRule {
     id: "single_thread_busy",
-    text: "A thread of VDO that there is only one of was saturated: no setting gives it company.",
+    text: "A thread of VDO that there is only one of was saturated: no setting adds another.",
     reads: "CPU of packerQ and dedupeQ",
     threshold: Threshold::above(80.0, Unit::Percent),
-    remedy: "Nothing to tune but its work: compression = false frees packerQ, dedupe = false frees dedupeQ.",
+    remedy: "Only its work can be reduced: compression = false frees packerQ, dedupe = false frees dedupeQ.",
     source: "thesis 5.2",
     check: Check::Stage(one_busy),
 };
@@ -148,7 +148,7 @@ fn one_busy(
             "VDO's thread that {} was saturated, and there is only one.",
             thread(name)
         )),
-        remedy: Some(format!("Nothing to tune but its work: {key} = false takes it away.")),
+        remedy: Some(format!("Only its work can be reduced: {key} = false removes it.")),
         changes: vec![(key, "false".into())],
         ..Observation::limit(share, vec![threshold.figure(format!("CPU of {name}"), share)])
     })
@@ -156,7 +156,7 @@ fn one_busy(
 
 pub(super) const JOURNAL_CEILING: LayerRule = LayerRule {
     id: "journal_ceiling",
-    text: "The thread that keeps the journal (journalQ), of which there is only one, nears its ceiling: no setting raises it.",
+    text: "The only thread that keeps the journal (journalQ) is near its limit, which no setting raises.",
     reads: "CPU of journalQ, and the writes that it served",
     threshold: Threshold::above(50.0, Unit::Percent),
     remedy: "Spread the load over several volumes, or flush less often: VDO splits every write into blocks of 4 KiB, each with an entry of its own.",
@@ -184,7 +184,7 @@ fn journal_ceiling(
 
 pub(super) const IDLE: LayerRule = LayerRule {
     id: "threads_idle",
-    text: "There are more threads of a kind than the load needs: each of them hands I/Os over for nothing.",
+    text: "There are more threads of a kind than the load needs: handing I/Os over to them costs time for nothing.",
     reads: "CPU of the kinds that were given more threads than by default",
     threshold: Threshold::below(IDLE_PERCENT, Unit::Percent),
     remedy: "Give that kind its default number of threads.",
@@ -209,7 +209,7 @@ fn idle(facts: &RuleFacts, stage: &MeasuredStage, threshold: ThresholdTest) -> O
     };
     Some(Observation {
         message: Some(format!(
-            "{n} threads of one kind are more than the load needs: none that {} was busy.",
+            "{n} threads of one kind are more than the load needs: no thread that {} was busy.",
             thread(kind)
         )),
         remedy: Some(format!("Set {key} = {fewer}, {why}.")),

@@ -1,4 +1,4 @@
-//! Rules about the way writes came: in flight, flushed, in parts of blocks, over each other.
+//! Rules about the way in which writes arrived: how many in flight, how often flushed, in parts of blocks, over earlier writes.
 
 use results::model::{SampleRow, Severity};
 use units::Unit;
@@ -20,7 +20,7 @@ pub(super) fn flushes(stats: &Span) -> Option<f64> {
 pub(super) const FLUSH_RATE: LayerRule = LayerRule {
     id: "flush_rate",
     text: "Writes were flushed so often that journal and packer could not gather them.",
-    reads: "biosIn flushes and FUA for each write",
+    reads: "flushes and FUA writes of biosIn for each write",
     threshold: Threshold::above(1.0, Unit::Percent),
     remedy: "Make writes durable less often (sync = \"fsync:1000\"), or put the journal on a device with fast flushes.",
     source: "thesis 5.5; one journal block with FLUSH and FUA for each",
@@ -50,7 +50,7 @@ fn flush_rate(
         .then_some("the flushes come from what stands on the volume, or from a sweep");
     let explains_percent = Some(share.min(100.0));
     let remedy = stage.of_command(
-        "Put the journal on a device with fast flushes, or take a command that makes its files durable less often.",
+        "Put the journal on a device with fast flushes, or use a command that makes its files durable less often.",
     );
     Some(Observation {
         figures,
@@ -62,20 +62,21 @@ fn flush_rate(
     })
 }
 
-/// I/Os that VDO has in flight at most. `maxVIOs` is not that: it is the most that there ever were.
+/// The most I/Os that VDO can have in flight. (The counter `maxVIOs` is the most that it actually had so far.)
 pub(super) const POOL: f64 = IN_FLIGHT as f64;
 
 pub(super) const POOL_FULL: LayerRule = LayerRule {
     id: "pool_full",
     text: "VDO's pool of I/Os in flight was full: I/Os beyond it waited before VDO, and the wait counts as latency.",
-    reads: "the most of currentVIOsInProgress, and of maxVIOs where it grew, of 2048",
+    reads: "the maximum of currentVIOsInProgress, and of maxVIOs where it grew, as a share of 2048",
     threshold: Threshold::above(90.0, Unit::Percent),
     remedy: "Lower jobs x depth x block size well below 2048 blocks of 4 KiB: the pool cannot be made larger.",
     source: "thesis 4.2.7; dm-vdo: 2048 data_vios",
     check: Check::Stage(pool_full),
 };
 
-/// The score is the share of samples that saw it full. One that was full in a burst between them limits nothing, and is a note.
+/// Finds a full pool. The score is the share of samples that saw it full; a pool that was full only in a burst between samples is a note, without
+/// a score.
 fn pool_full(
     facts: &RuleFacts,
     stage: &MeasuredStage,
@@ -91,11 +92,10 @@ fn pool_full(
     let no_setting = of_load.is_empty().then_some(if swept {
         "a sweep sets how much is in flight"
     } else {
-        "the load has no more than half of it in flight, and the rest is writes that VDO has acknowledged and not yet finished"
+        "the load has at most half of the pool in flight; the rest are writes that VDO has acknowledged but not yet finished"
     });
-    let remedy = (of_load.is_empty() && !swept).then(|| {
-        "Take the figures as those of a full pool, which cannot be made larger.".to_owned()
-    });
+    let remedy = (of_load.is_empty() && !swept)
+        .then(|| "The figures are those of a full pool, which cannot be made larger.".to_owned());
     Some(Observation {
         remedy,
         figures: vec![
@@ -124,10 +124,10 @@ fn in_progress(facts: &RuleFacts, stage: &MeasuredStage) -> Option<(Vec<f64>, f6
 
 pub(super) const POOL_UNUSED: LayerRule = LayerRule {
     id: "pool_unused",
-    text: "VDO's queue was never exercised: the figures are of this load, and VDO may do more.",
-    reads: "the most of currentVIOsInProgress, and of maxVIOs where it grew, of 2048; busy_ms of diskstats",
+    text: "VDO's queue was hardly used: the figures describe this load, and VDO may be capable of more.",
+    reads: "the maximum of currentVIOsInProgress, and of maxVIOs where it grew, as a share of 2048; busy_ms of diskstats",
     threshold: Threshold::below(10.0, Unit::Percent),
-    remedy: "To learn VDO's limit, raise jobs x depth x block size to about 2000 blocks of 4 KiB; to learn what this load gets, leave it.",
+    remedy: "To find VDO's limit, raise jobs x depth x block size to about 2000 blocks of 4 KiB; to measure this load, leave it as it is.",
     source: "thesis 4.2.7; dm-vdo: 2048 data_vios",
     check: Check::Stage(pool_unused),
 };
@@ -142,13 +142,13 @@ fn pool_unused(
     let share = threshold.passed(100.0 * most / POOL)?;
     let elsewhere = |other: MeasuredStage| Some(100.0 * in_progress(facts, &other)?.1 / POOL);
     let never = facts.measured().filter_map(elsewhere).all(|most| threshold.passed(most).is_some());
-    // A busy device is the limit, whatever is in flight; where nobody could look it may be.
+    // A busy device is the limit, whatever is in flight; where its time is not known, it may be the limit.
     let (_, busy) = device::busiest(facts, &stage.span(DISKSTATS)?)?;
     let saturated = |busy: f64| device::SATURATED.threshold.is_some_and(|most| most.passed(busy));
     if !never || saturated(busy) {
         return None;
     }
-    // Between samples far apart it may have been fuller, where the most that there ever were is from before.
+    // Between distant samples the pool may have been fuller, unnoticed if maxVIOs was already higher from an earlier time.
     let unseen = stats(facts, stage)?.end("maxVIOs").is_some_and(|ever| ever > most);
     (seen.len() >= LEAST_SAMPLES || !unseen).then(|| Observation {
         figures: vec![
@@ -159,12 +159,12 @@ fn pool_unused(
     })
 }
 
-/// Samples of a stage that are enough to say how full the pool was, where it was fuller before.
+/// Number of samples of a stage that are enough to tell how full the pool was, where it had been fuller before.
 const LEAST_SAMPLES: usize = 5;
 
 pub(super) const PARTIAL: LayerRule = LayerRule {
     id: "partial_writes",
-    text: "Writes covered parts of blocks: each is a read and a write.",
+    text: "Writes covered parts of blocks: each costs a read and a write.",
     reads: "biosInPartial.write",
     threshold: Threshold::above(0.0, Unit::Count),
     remedy: "Write multiples of 4k at multiples of 4k: block_size, align and offset of the load; a file system with 4 KiB blocks above.",
@@ -184,9 +184,9 @@ fn partial(
     Some(Observation {
         severity: Severity::Warning,
         remedy: stage.of_command(
-            "Take a command that writes whole blocks, or a file system with blocks of 4 KiB above.",
+            "Use a command that writes whole blocks, or a file system with blocks of 4 KiB above.",
         ),
-        no_setting: Some("with whole blocks it is another load"),
+        no_setting: Some("with whole blocks it would be a different load"),
         ..Observation::limit(
             share,
             vec![
@@ -200,7 +200,7 @@ fn partial(
 pub(super) const WRAPPED: LayerRule = LayerRule {
     id: "writes_wrapped",
     text: "The load wrote more than the volume holds: later writes replace blocks, which costs more than first writes.",
-    reads: "biosIn.write of a measured stage, of logicalBlocks",
+    reads: "biosIn.write of a measured stage, as a share of logicalBlocks",
     threshold: Threshold::above(100.0, Unit::Percent),
     remedy: "For first writes stop after one pass (pattern = \"permutation\", passes = 1), or make logical_size larger.",
     source: "thesis 4.1 and 5.4",

@@ -1,4 +1,4 @@
-//! What stands over a volume and under it, and how I/O comes to it.
+//! Rules about the file system above a volume, the disks below it, and the I/O that reaches it.
 
 use results::model::Severity;
 use units::Unit;
@@ -7,7 +7,7 @@ use crate::rule::{Observation, StandingRule, Threshold};
 
 pub(super) const ONLINE_DISCARD: StandingRule = StandingRule {
     id: "vdo_online_discard",
-    text: "The file system on the volume discards what it frees at once: VDO journals every block of that while other I/O waits.",
+    text: "The file system on the volume discards freed blocks immediately: VDO journals each of these blocks while other I/O waits.",
     reads: "options of the mount over the volume",
     threshold: None,
     remedy: "Mount without discard, and enable fstrim.timer: discards then come at a time that you choose.",
@@ -41,7 +41,7 @@ pub(super) const JOURNAL: StandingRule = StandingRule {
 pub(super) const FLUSHES: StandingRule = StandingRule {
     id: "vdo_many_flushes",
     text: "Writes are flushed so often that the journal and the packer cannot gather them: each flush costs a write of the journal that waits for the disk, and its blocks are not compressed.",
-    reads: "biosIn.flush and biosIn.fua for each biosIn.write (dmsetup message NODE 0 stats), of 10,000 writes and more; or while it was watched, of 1,000",
+    reads: "biosIn.flush and biosIn.fua for each biosIn.write (dmsetup message NODE 0 stats), of at least 10,000 writes, or of at least 1,000 while it was watched",
     threshold: Threshold::above(5.0, Unit::Percent),
     remedy: "Find who syncs (databases, virtual machines with cache=directsync, copies with fsync for each file); a disk with a protected write cache makes flushes cheap.",
     source: "thesis 5.5; kvdo issue 62 and vdo issue 38: slow copies",
@@ -57,8 +57,8 @@ pub(super) const FLUSHES: StandingRule = StandingRule {
 
 pub(super) const PARTIAL: StandingRule = StandingRule {
     id: "vdo_partial_writes",
-    text: "Writes cover parts of blocks: each is a read and a write, and finds no duplicate.",
-    reads: "biosInPartial.write of biosIn.write (dmsetup message NODE 0 stats), since the volume was started or while it was watched",
+    text: "Writes cover parts of blocks: each costs a read and a write, and finds no duplicate.",
+    reads: "biosInPartial.write as a share of biosIn.write (dmsetup message NODE 0 stats), since the volume was started or while it was watched",
     threshold: Threshold::above(1.0, Unit::Percent),
     remedy: "Align partitions and file systems to 4 KiB, and let the volume refuse smaller I/O (--vdosettings 'minimum_io_size=4096' when it is made).",
     source: "thesis 4.2.3; dm-vdo emulates blocks of 512 bytes",

@@ -1,8 +1,8 @@
-//! Figures of a volume that several rules read, from whichever text tells them.
+//! Figures of a volume that several rules read, from whichever text contains them.
 
 use crate::standing::Node;
 
-/// Space used, of what metadata leave, percent: by the statistics, else by the status line or vdostats, which count metadata as used.
+/// Space used as a share of what metadata leave, percent: from the statistics, else from the status line or vdostats, which count metadata as used.
 pub(super) fn used_percent(node: &Node) -> Option<f64> {
     let counted = || {
         let overhead = node.number("overheadBlocksUsed")?;
@@ -14,7 +14,7 @@ pub(super) fn used_percent(node: &Node) -> Option<f64> {
         .or_else(|| node.number("use_percent"))
 }
 
-/// Space saved of what is stored, percent: zero blocks count, as vdostats counts them.
+/// Space saved as a share of what is stored, percent; zero blocks count, as in vdostats.
 pub(super) fn saving_percent(node: &Node) -> Option<f64> {
     let counted = || {
         let logical = node.number("logicalBlocksUsed").filter(|blocks| *blocks > 0.0)?;

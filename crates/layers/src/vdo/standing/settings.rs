@@ -1,4 +1,4 @@
-//! Settings of a volume beside the machine and the volume's size: threads, caches, memory, discards.
+//! Rules that compare settings of a volume with the machine and the volume's size: threads, caches, memory, discards.
 
 use results::model::Severity;
 use units::Unit;
@@ -8,7 +8,7 @@ use super::figures::threads;
 use crate::rule::{Observation, StandingRule, Threshold, ThresholdTest, figure};
 use crate::standing::{Node, StandingFacts};
 
-/// Kinds of threads that a table may say a number of.
+/// Kinds of threads whose number a table may give.
 const KINDS: [&str; 6] = [
     "ack_threads",
     "bio_threads",
@@ -17,12 +17,12 @@ const KINDS: [&str; 6] = [
     "logical_threads",
     "physical_threads",
 ];
-/// From so many processors on, one thread for each part of the work leaves most of them idle.
+/// Number of processors from which on one thread for each part of the work leaves most of them idle.
 const MANY_CPUS: u64 = 8;
 
 pub(super) const ONE_THREAD: StandingRule = StandingRule {
     id: "vdo_one_thread",
-    text: "The volume has one thread for each part of its work on a machine with many processors: one of them is full while the others idle.",
+    text: "The volume has one thread for each part of its work on a machine with many processors: one processor is fully used while the others idle.",
     reads: "logical, physical and hash zone threads in the table line, on a machine with 8 processors and more",
     threshold: Threshold::below(2.0, Unit::Count),
     remedy: "With the volume down: lvchange --vdosettings 'logical_threads=4 physical_threads=2 hash_zone_threads=2 cpu_threads=4 ack_threads=2' VG/POOL; physical threads need as many slabs. See which thread is busy first: top -H, threads vdoN:.",
@@ -64,7 +64,7 @@ pub(super) const MANY_THREADS: StandingRule = StandingRule {
 
 pub(super) const PHYSICAL_THREADS: StandingRule = StandingRule {
     id: "vdo_threads_beyond_slabs",
-    text: "The volume is to have more physical threads than it has slabs: it cannot be activated so.",
+    text: "The volume's settings ask for more physical threads than it has slabs: it cannot be activated with them.",
     reads: "physical threads in the table line, beside the slabs (dmsetup message NODE 0 stats)",
     threshold: Threshold::above(0.0, Unit::Count),
     remedy: "lvchange --vdosettings 'physical_threads=1' VG/POOL; lvm2 takes a number that the kernel refuses.",
@@ -103,7 +103,7 @@ pub(super) const SMALL_CACHE: StandingRule = StandingRule {
 pub(super) const MEMORY: StandingRule = StandingRule {
     id: "vdo_much_memory",
     text: "The volume takes much of the machine's memory, and the kernel cannot take it back.",
-    reads: "memoryUsage.bytesUsed (dmsetup message NODE 0 stats), of the machine's memory",
+    reads: "memoryUsage.bytesUsed (dmsetup message NODE 0 stats) as a share of the machine's memory",
     threshold: Threshold::above(30.0, Unit::Percent),
     remedy: "A smaller block map cache (block_map_cache_size_mb), or a volume made with a smaller index (index_memory_size_mb, use_sparse_index).",
     source: "vendor's requirements; kvdo issues 53 and 54",
@@ -111,7 +111,8 @@ pub(super) const MEMORY: StandingRule = StandingRule {
         let used = facts.node.number("memoryUsage.bytesUsed")?;
         let memory = facts.stack.machine.memory_bytes? as f64;
         let figures = vec![
-            threshold.figure("memory taken, of all", threshold.passed(100.0 * used / memory)?),
+            threshold
+                .figure("share of the machine's memory", threshold.passed(100.0 * used / memory)?),
             figure("taken", used, Unit::Bytes),
         ];
         Some(Observation { severity: Severity::Warning, figures, ..Observation::default() })
@@ -132,9 +133,11 @@ fn small_index(facts: &StandingFacts, threshold: ThresholdTest) -> Option<Observ
     let window = window(facts.node)?;
     let stored = facts.node.number("dataBlocksUsed")?;
     let figures = vec![
-        threshold
-            .figure("stored, of what it remembers", threshold.passed(100.0 * stored / window)?),
-        figure("it remembers", window * BLOCK as f64, Unit::Bytes),
+        threshold.figure(
+            "stored, as a share of what the index remembers",
+            threshold.passed(100.0 * stored / window)?,
+        ),
+        figure("the index remembers", window * BLOCK as f64, Unit::Bytes),
     ];
     Some(Observation { severity: Severity::Warning, figures, ..Observation::default() })
 }
@@ -148,7 +151,7 @@ fn window(node: &Node) -> Option<f64> {
 
 pub(super) const MAX_DISCARD: StandingRule = StandingRule {
     id: "vdo_small_discards",
-    text: "Discards reach the volume in the smallest pieces: fstrim or mkfs of a large volume takes very long, and other I/O waits meanwhile.",
+    text: "Discards reach the volume in the smallest possible pieces: fstrim or mkfs on a large volume takes very long, and other I/O waits meanwhile.",
     reads: "max_discard in the table line, of volumes of 100 GiB and more",
     threshold: Threshold::below(65_536.0, Unit::Bytes),
     remedy: "lvchange --vdosettings 'max_discard=1500' VG/POOL with the volume down helps where most of what is discarded was never written; mkfs with -K (XFS) or -E nodiscard (ext4).",

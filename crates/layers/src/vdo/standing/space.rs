@@ -1,4 +1,4 @@
-//! Room of a volume: full, nearly full, promised to more than there is, in few pieces; and its mode.
+//! Rules about the space of a volume: failed writes, a nearly full pool, little saving, more promised than there is, few slabs; and about its mode.
 
 use results::model::Severity;
 use units::Unit;
@@ -8,7 +8,7 @@ use crate::rule::{Observation, StandingRule, Threshold, figure};
 
 pub(super) const MODE: StandingRule = StandingRule {
     id: "vdo_not_normal",
-    text: "The volume is not as it should be: it is read-only or recovering, or its index does not answer.",
+    text: "The volume is not in its normal state: it is read-only or recovering, or its index does not answer.",
     reads: "mode, recovery and index in the status line of the volume (dmsetup status)",
     threshold: None,
     remedy: "Read-only: save the data, see the kernel's log, then vdo's rebuild (vdoforcerebuild) with the volume down. An index that is offline or in error: lvchange --deduplication n, then y; blocks written meanwhile are not deduplicated.",
@@ -30,8 +30,8 @@ pub(super) const MODE: StandingRule = StandingRule {
 
 pub(super) const LOW: StandingRule = StandingRule {
     id: "vdo_space_low",
-    text: "The pool is nearly full: when it is, writes fail, whatever room the file system above shows.",
-    reads: "dataBlocksUsed of physicalBlocks without overheadBlocksUsed (dmsetup message NODE 0 stats); else used of total blocks in the status line, or vdostats",
+    text: "The pool is nearly full: when it is full, writes fail, whatever free space the file system above shows.",
+    reads: "dataBlocksUsed as a share of physicalBlocks without overheadBlocksUsed (dmsetup message NODE 0 stats); else used blocks as a share of total blocks in the status line, or vdostats",
     threshold: Threshold::above(75.0, Unit::Percent),
     remedy: "Grow it (lvextend -L +10G VG/POOL), or give blocks back: delete, then fstrim. Let dmeventd grow it: activation/vdo_pool_autoextend_threshold in lvm.conf.",
     source: "slides on VDO: 75, 80 and 90 %; lvm2 warns from 80 % on; kvdo issues on ENOSPC below XFS",
@@ -68,10 +68,10 @@ const LEAST_BLOCKS: f64 = 262_144.0;
 
 pub(super) const SAVES_LITTLE: StandingRule = StandingRule {
     id: "vdo_saves_little",
-    text: "The volume saves next to nothing: it costs CPU, memory and latency for no space.",
+    text: "The volume saves next to nothing: it costs CPU, memory and latency without saving space.",
     reads: "logicalBlocksUsed beside dataBlocksUsed (dmsetup message NODE 0 stats), from 1 GiB on; else saving of vdostats",
     threshold: Threshold::below(10.0, Unit::Percent),
-    remedy: "See with fathom estimate what the data could save. Data that are compressed or encrypted above save nothing; lvchange --compression n --deduplication n takes the cost away, and what is stored stays.",
+    remedy: "Find out with fathom estimate how much the data could save. Data that are compressed or encrypted above save nothing; lvchange --compression n --deduplication n avoids the cost, and stored data stay as they are.",
     source: "kvdo issues 20 and 41; slides on VDO",
     check: |facts, threshold| {
         let stored = facts.node.number("logicalBlocksUsed");
@@ -86,7 +86,7 @@ pub(super) const SAVES_LITTLE: StandingRule = StandingRule {
 
 pub(super) const PROMISED: StandingRule = StandingRule {
     id: "vdo_promises",
-    text: "The volume promises much more than its pool can hold at the saving that it has: the pool is full long before the file system above.",
+    text: "The volume promises much more than its pool can hold with the present saving: the pool is full long before the file system above.",
     reads: "logical_size and physical_size in the table line, and the saving",
     threshold: Threshold::above(150.0, Unit::Percent),
     remedy: "Watch the pool (lvs -o+vdo_saving_percent,data_percent), not df; keep the file system's size near physical size / (1 - saving).",
@@ -99,7 +99,7 @@ pub(super) const PROMISED: StandingRule = StandingRule {
         let holds = physical / (1.0 - saving / 100.0);
         let promised = threshold.passed(100.0 * logical / holds)?;
         let figures = vec![
-            threshold.figure("promised, of what the pool holds so", promised),
+            threshold.figure("promised, as a share of what the pool can hold", promised),
             figure("logical size", logical, Unit::Bytes),
             figure("physical size", physical, Unit::Bytes),
             figure("saving", saving, Unit::Percent),
@@ -110,11 +110,11 @@ pub(super) const PROMISED: StandingRule = StandingRule {
 
 pub(super) const FEW_SLABS: StandingRule = StandingRule {
     id: "vdo_few_slabs",
-    text: "The volume has few slabs: speed changes when it turns from one to the next, and no more physical threads than slabs can be had.",
+    text: "The volume has few slabs: speed changes when it moves from one slab to the next, and it can have no more physical threads than slabs.",
     reads: "allocator.slabCount (dmsetup message NODE 0 stats)",
     threshold: Threshold::below(4.0, Unit::Count),
     remedy: "Smaller slabs for small pools: --vdosettings 'slab_size_mb=128' when it is made; the size is fixed then.",
-    source: "thesis 5.1: one slab and four behave otherwise",
+    source: "thesis 5.1: one slab and four slabs behave differently",
     check: |facts, threshold| {
         let slabs = facts.node.number("allocator.slabCount").filter(|slabs| *slabs > 0.0)?;
         let figures = vec![threshold.figure("slabs", threshold.passed(slabs)?)];

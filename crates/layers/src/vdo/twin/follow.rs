@@ -1,4 +1,4 @@
-//! Settings that a volume runs with after a command: those of another table, or of lvm's options.
+//! Settings that a volume runs with after a command: those in another table, or in lvm's options.
 
 use units::Bytes;
 
@@ -6,7 +6,7 @@ use crate::vdo::geometry::BLOCK;
 use crate::vdo::setup::Setup;
 use crate::vdo::tables;
 
-/// A setting that a command changes, by its name and as an experiment says it.
+/// A setting that a command changes: its name, and its value as an experiment writes it.
 pub(super) type Change = (String, String);
 
 /// Returns what a command changes: the settings in a table that it has, or in lvm's options.
@@ -40,7 +40,7 @@ fn of_lvm(option: &str, value: &str) -> Option<Change> {
     Some((key.to_owned(), value))
 }
 
-/// Takes a change up that is one of a setting; sizes are the twin's.
+/// Applies a change to the settings; changes of sizes are left to the twin.
 pub(super) fn take_up(setup: &mut Setup, key: &str, value: &str) {
     let bytes = || value.parse::<Bytes>().map_or(0, |bytes| bytes.0);
     let (number, on) = (value.parse::<u32>().unwrap_or_default(), value == "on");

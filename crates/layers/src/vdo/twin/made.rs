@@ -1,4 +1,4 @@
-//! Twin of what made a volume: lvm2, or a table of device-mapper.
+//! Twins of the two ways to make a volume: lvm2, or a table of device-mapper.
 
 use crate::dm::{self, NodesTwin};
 use crate::lvm::GroupTwin;
@@ -8,10 +8,10 @@ use crate::vdo::names::{LVM_DATA_NODE, LVM_POOL_NODE, TABLE_DATA_NODE, VOLUME};
 use crate::vdo::setup::Via;
 use crate::vdo::volume::Volume;
 
-/// Twin of what made the volume.
+/// Twin of the way in which the volume was made.
 pub(super) enum Made {
     ByLvm(GroupTwin),
-    /// With the node of the volume among those of the layer, and the path of the one that is formatted.
+    /// The nodes of the layer, the volume's among them, and the path of the device that is formatted.
     ByTable {
         nodes: NodesTwin,
         volume: String,
@@ -57,7 +57,7 @@ impl Made {
 
     pub(super) fn power_off(&mut self) {
         match self {
-            // Activating what is active is no mistake to lvm.
+            // To lvm it is no error to activate what is active.
             Self::ByLvm(_) => {}
             Self::ByTable { nodes, .. } => nodes.power_off(),
         }

@@ -24,8 +24,8 @@ const TREE: &str = "version dataBlocksUsed overheadBlocksUsed logicalBlocksUsed 
 /// Fields of a group of counts of I/O.
 const BIOS: &str = "{ read write emptyFlush discard flush fua }";
 
-/// Ends of the fields that follow from what nobody tells a twin (reads, discards) or from what it has no model of (memory, the cache of
-/// the block map): they are left out, as an older dm-vdo leaves out what it does not count.
+/// Endings of the names of fields that a twin cannot know: it does not learn of reads and discards, and has no model of memory or of the cache of
+/// the block map. They are left out, as an older dm-vdo leaves out what it does not count.
 pub(super) const UNMODELLED: [&str; 9] = [
     ".read",
     ".discard",
@@ -38,14 +38,14 @@ pub(super) const UNMODELLED: [&str; 9] = [
     "journal.entries.committed",
 ];
 
-/// The statistics with the values that `value` gives for each field, its groups before it with dots; one without a value is left
-/// out.
+/// Returns the statistics with the values that `value` gives for each field, named with its groups before it and dots between; a field without a
+/// value is left out.
 pub(super) fn stats(value: impl Fn(&str) -> Option<String>) -> String {
     let mut text = String::from("{ ");
     let mut path: Vec<&str> = Vec::new();
     let tree = TREE.replace('#', BIOS);
     for word in tree.split_whitespace() {
-        // A string takes whatever is written to it.
+        // Writing to a string cannot fail.
         let _ = if let Some(group) = word.strip_suffix('{') {
             path.push(group);
             write!(text, "{group} : {{ ")

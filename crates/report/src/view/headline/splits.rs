@@ -7,10 +7,10 @@ use units::show;
 use super::words::{factor, named, operation};
 use crate::view::SplitRow;
 
-/// Names that are told; of more only how many.
+/// Most names that are listed; of more, only their number.
 const NAMES: usize = 2;
 
-/// `Random reads of 512 KiB in flight are up to 1.6 times as fast split with “NVMe flash”; they are faster whole with “hard disk”`.
+/// Returns the clauses: `With 512 KiB in flight random reads are up to 1.6 times as fast split with “NVMe flash”; faster whole with “hard disk”`.
 pub(super) fn over_splits(splits: &[SplitRow]) -> Option<Vec<String>> {
     let found = &splits.first()?.found;
     let largest = found.iter().map(|split| split.outstanding).max()?;
@@ -51,7 +51,7 @@ pub(super) fn over_splits(splits: &[SplitRow]) -> Option<Vec<String>> {
     Some(clauses)
 }
 
-/// `“hard disk” and “SATA flash”`, `“hard disk” and 3 more`.
+/// Lists the variants: `“hard disk” and “SATA flash”`, `“hard disk” and 3 more`.
 fn names(of: &[&Split]) -> String {
     let told: Vec<String> = of.iter().take(NAMES).map(|split| named(&split.variant)).collect();
     match of.len() {

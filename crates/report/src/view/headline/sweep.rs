@@ -1,4 +1,4 @@
-//! The headline of a sweep: what a figure does from the first to the last level of what was swept.
+//! The headline of a sweep: how a figure changes from the first to the last level of the swept key.
 
 use analysis::level_number;
 use units::Unit;
@@ -7,12 +7,12 @@ use super::words::{does, does_the_same, factor, named, object, times, verb};
 use crate::view::{Figure, FigureRow, Variant};
 use crate::wording;
 
-/// A sweep changes nothing below this share.
+/// The smallest relative change that counts as one.
 const CHANGED: f64 = 0.05;
-/// The fewest runs of each end of which an order can be sure: of fewer, all of one lie above all of the other by chance in more than 5 % of cases.
+/// The fewest runs at each end for a sure order: with fewer, all runs of one end lie above all of the other by chance in more than 5 % of cases.
 const FEWEST: usize = 4;
 
-/// `random reads become 12 times as many`, `p99 latency of random reads becomes 4 times as long`.
+/// Describes a change: `random reads become 12 times as many`, `p99 latency of random reads becomes 4 times as long`.
 fn becomes(row: &FigureRow, ratio: f64) -> String {
     let (verb, much) = match row.unit {
         _ if row.metric == "iops" => ("become", "many"),
@@ -22,24 +22,24 @@ fn becomes(row: &FigureRow, ratio: f64) -> String {
     format!("{} {verb} {} times as {much}", object(row), factor(ratio))
 }
 
-/// `random reads stay as they are`, `p99 latency of random reads stays as it is`.
+/// Describes that nothing changes: `random reads stay as they are`, `p99 latency of random reads stays as it is`.
 fn stays(row: &FigureRow) -> String {
     let how = if row.metric == "iops" { "stay as they are" } else { "stays as it is" };
     format!("{} {how}", object(row))
 }
 
-/// A variant's figure at the first and at the last level of a swept key, and the levels.
+/// A change of a variant's figure from the first to the last level of a swept key.
 struct Gain<'a> {
     variant: &'a str,
-    /// Places of both levels.
+    /// Indices of the two levels.
     ends: (usize, usize),
     ratio: f64,
     runs: usize,
-    /// Tells whether the ranges of both ends meet, and are not all but one: then it has no direction.
+    /// Tells whether the ranges at the two ends overlap without being nearly equal, so that the change has no sure direction.
     meets: bool,
 }
 
-/// `From depth 1 to 32 at block size 4 KiB, ssd does 23 times the random reads, hdd 2.7 times`.
+/// Returns the clauses: `From depth 1 to 32 at block size 4 KiB, ssd does 23 times the random reads, hdd 2.7 times`.
 pub(super) fn over_sweep(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec<String>> {
     let points = variants.iter().flat_map(|variant| &variant.points);
     let points: Vec<_> = points.collect();
@@ -107,13 +107,13 @@ pub(super) fn over_sweep(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec
     Some(vec![said, few, overlapping(&open)])
 }
 
-/// Tells whether all runs of both are about the same, so that nothing changes.
+/// Tells whether all runs of both figures are about the same, so that nothing changes.
 fn alike(a: Figure, b: Figure) -> bool {
     let ends = a.low.zip(b.low).zip(a.high.zip(b.high));
     ends.is_some_and(|((a, b), (c, d))| c.max(d) < (1.0 + CHANGED) * a.min(b))
 }
 
-/// Returns whose medians at both ends have no direction, in words; nothing where all have one.
+/// Names the variants whose runs at both ends overlap, so that the change has no sure direction; empty if there are none.
 fn overlapping(gains: &[Gain]) -> String {
     match gains {
         [] => String::new(),
@@ -122,7 +122,7 @@ fn overlapping(gains: &[Gain]) -> String {
     }
 }
 
-/// Returns why the medians at both ends decide nothing, in words; nothing where they may.
+/// Returns why there are too few runs to decide anything, in words; empty if there are enough.
 fn undecided(gains: &[Gain]) -> String {
     let runs = gains.iter().map(|gain| gain.runs).min().unwrap_or(0);
     match runs {
@@ -132,15 +132,15 @@ fn undecided(gains: &[Gain]) -> String {
     }
 }
 
-/// Keeps what is of the widest range that a variant has figures of, and returns that: other ranges are not comparable with it.
+/// Keeps only the changes over the widest range of levels for which a variant has figures, and returns that range: others are not comparable.
 fn widest(gains: &mut Vec<Gain>) -> Option<(usize, usize)> {
-    // The first of several.
+    // If several are equally wide, the first.
     let ends = gains.iter().rev().map(|gain| gain.ends).max_by_key(|(from, to)| to - from)?;
     gains.retain(|gain| gain.ends == ends);
     Some(ends)
 }
 
-/// Returns what a figure does from the first to the last level, by variant.
+/// Describes how a figure changes from the first to the last level, by variant.
 fn over_range(row: &FigureRow, mut gains: Vec<Gain>, variants: usize) -> Option<String> {
     gains.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
     let (most, least) = (gains.first()?, gains.last()?);

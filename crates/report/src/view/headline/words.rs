@@ -1,12 +1,12 @@
-//! The words of headlines: for a figure, what it is of, and what is done with it.
+//! The words of headlines: names of figures and operations, and their verbs.
 
 use crate::view::{FigureRow, Of};
 use crate::wording;
 
-/// Words of a name that others chose.
+/// The most words of a name that Fathom did not choose.
 const NAME: usize = 4;
 
-/// A name of few words, in quotes where it has several: it may be any words.
+/// Returns a name cut to few words, in quotes if it has several, as they may be any words.
 pub(in crate::view) fn named(name: &str) -> String {
     let words: Vec<&str> = name.split_whitespace().collect();
     match words.len() {
@@ -16,7 +16,7 @@ pub(in crate::view) fn named(name: &str) -> String {
     }
 }
 
-/// Operations as people call them.
+/// Returns the usual name of an operation.
 pub(super) fn operation(name: &str) -> &str {
     match name {
         "randread" => "random reads",
@@ -32,7 +32,7 @@ pub(super) fn operation(name: &str) -> &str {
     }
 }
 
-/// The operations of a row; `None` of what is not of operations.
+/// Returns the name of a row's operations; `None` for a row of something else.
 pub(in crate::view) fn operations(row: &FigureRow) -> Option<&str> {
     match &row.scope.of {
         Of::Operation(name) => Some(operation(name)),
@@ -40,7 +40,7 @@ pub(in crate::view) fn operations(row: &FigureRow) -> Option<&str> {
     }
 }
 
-/// The I/Os that a percentile is of, in plain words: `, the slowest 1 %`; nothing of any other metric.
+/// Describes the I/Os that a percentile is about: `, the slowest 1 %`; empty for other metrics.
 fn whose(metric: &str) -> &'static str {
     match metric {
         "latency_p99_ns" => ", the slowest 1 %",
@@ -49,13 +49,13 @@ fn whose(metric: &str) -> &'static str {
     }
 }
 
-/// The place that a row is of, in plain words beside its label: `random writes, the slowest 1 %`, `reads in copy at depth 16`.
+/// Describes the scope of a row in plain words: `random writes, the slowest 1 %`, `reads in copy at depth 16`.
 pub(crate) fn place(row: &FigureRow) -> String {
     let Some(operations) = operations(row) else { return row.scope.name() };
     format!("{operations}{}{}", stage(row), whose(&row.metric))
 }
 
-/// The object of a row's figure: `random writes`, `p99 latency of random writes`, `CPU per I/O`.
+/// Returns the object of a row's figure: `random writes`, `p99 latency of random writes`, `CPU per I/O`.
 pub(in crate::view) fn object(row: &FigureRow) -> String {
     match operations(row) {
         Some(operations) if row.metric == "iops" => operations.to_owned(),
@@ -69,7 +69,7 @@ pub(in crate::view) fn object(row: &FigureRow) -> String {
     }
 }
 
-/// ` in copy-2`, where there are several stages; ` in write at depth 16` of a point of a sweep.
+/// Returns ` in copy-2`, where there are several stages; ` in write at depth 16` for a point of a sweep.
 pub(in crate::view) fn stage(row: &FigureRow) -> String {
     let Some(stage) = &row.scope.stage else { return String::new() };
     let swept = |word: &str| {
@@ -86,7 +86,7 @@ pub(in crate::view) fn stage(row: &FigureRow) -> String {
 
 pub(in crate::view) use crate::wording::in_words as factor;
 
-/// The verb of one or of many that have a figure.
+/// Returns the verb for a figure of one variant, or of many.
 pub(in crate::view) fn verb(row: &FigureRow, many: bool) -> &'static str {
     let takes = row.metric.starts_with("elapsed") || row.metric.contains("cpu");
     match (row.metric.as_str(), many) {
@@ -99,7 +99,7 @@ pub(in crate::view) fn verb(row: &FigureRow, many: bool) -> &'static str {
     }
 }
 
-/// `0.38 times the random writes`, `4.7 times as long`.
+/// Returns a ratio in words: `0.38 times the random writes`, `4.7 times as long`.
 pub(in crate::view) fn times(row: &FigureRow, ratio: f64, base: Option<&str>) -> String {
     let times = factor(ratio);
     if row.metric.starts_with("elapsed") {
@@ -110,12 +110,12 @@ pub(in crate::view) fn times(row: &FigureRow, ratio: f64, base: Option<&str>) ->
     format!("{times} times the {}{of}", object(row))
 }
 
-/// `does 0.38 times the random writes`, `takes 4.7 times as long`.
+/// Returns a ratio with its verb: `does 0.38 times the random writes`, `takes 4.7 times as long`.
 pub(in crate::view) fn does(row: &FigureRow, ratio: f64, base: Option<&str>) -> String {
     format!("{} {}", verb(row, false), times(row, ratio, base))
 }
 
-/// `does as many random writes as plain`, `has the same p99 latency as plain`.
+/// Describes equality: `does as many random writes as plain`, `has the same p99 latency as plain`.
 pub(in crate::view) fn does_the_same(row: &FigureRow, base: Option<&str>) -> String {
     let than = base.map_or_else(String::new, |base| format!(" as {base}"));
     match row.metric.as_str() {

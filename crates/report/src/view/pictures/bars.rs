@@ -7,7 +7,7 @@ use units::Unit;
 use crate::view::repeats::median;
 use crate::view::{Axis, Chart, FigureRow, Part, Scale, Series, Shape, latency};
 
-/// Percentiles of latency of each operation of each stage that the picture names.
+/// Returns percentiles of latency of each operation of each stage that the picture names.
 pub(super) fn latency(set: &ResultSet, picture: &PictureFacts) -> Vec<Chart> {
     let stages = set.manifest.plan.measured_stages();
     let apart = stages.len() > 1;
@@ -42,7 +42,7 @@ fn latency_of(
         id: format!("bars-latency-{stage}-{operation}"),
         title: format!("How long I/Os took: latency percentiles of {operation}{in_stage}"),
         part: Part::Load,
-        reading: "At 99 % stands the latency that 99 of 100 I/Os of the stage stayed below: the median over the repeats of each repeat's own percentile. \
+        reading: "99 % is the latency that 99 of 100 I/Os of the stage stayed below: the median over the repeats of each repeat's own percentile. \
                   Shorter bars are better."
             .to_owned(),
         shape: Shape::Bars,
@@ -53,13 +53,13 @@ fn latency_of(
     }
 }
 
-/// `99.9` for 99.9, `50` for 50.
+/// Returns a percentage without trailing zeros: `99.9` for 99.9, `50` for 50.
 fn plain(percent: f64) -> String {
     let text = format!("{percent:.4}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// A figure of every variant, a group of bars for each stage, operation or layer that it is of.
+/// Returns a figure of every variant, with a group of bars for each stage, operation or layer that has it.
 pub(super) fn comparison(
     set: &ResultSet,
     rows: &[FigureRow],
@@ -78,7 +78,7 @@ pub(super) fn comparison(
         units::Better::Lower => " Shorter bars are better.",
         units::Better::Neither => "",
     };
-    // Of one thing in several stages the bars are named by the stages, which a narrow page has room for.
+    // Bars of the same operation or layer in several stages are named only by the stages, so that names fit on a narrow page.
     let one = own.iter().all(|row| row.scope.of == first.scope.of && row.scope.stage.is_some());
     let staged = one && own.len() > 1;
     let within =
@@ -111,7 +111,7 @@ pub(super) fn comparison(
     }]
 }
 
-/// Names without the words that all begin with, which a narrow page has no room for, and these words.
+/// Splits off the words with which all names begin, so that names fit on a narrow page; returns these words, and the shortened names.
 fn apart(names: Vec<String>) -> (Option<String>, Vec<String>) {
     let words = |name: &String| name.split(' ').map(str::to_owned).collect::<Vec<_>>();
     let all: Vec<Vec<String>> = names.iter().map(words).collect();
@@ -119,7 +119,7 @@ fn apart(names: Vec<String>) -> (Option<String>, Vec<String>) {
         return (None, names);
     };
     let shared = |at: &usize| others.iter().all(|other| other.get(*at) == first.get(*at));
-    // The last word of the shortest stays: something has to stand there.
+    // The last word of the shortest name is kept, so that no name is empty.
     let most = all.iter().map(Vec::len).min().unwrap_or(1).saturating_sub(1);
     let count = (0..most).take_while(shared).count();
     let rest = all.iter().map(|words| words[count..].join(" ")).collect();

@@ -1,4 +1,4 @@
-//! The pictures of an experiment, which its page shows first: charts that the page has anyway, or others made of the same parts.
+//! The pictures of an experiment, which its page shows first: charts that the page has anyway, or others made in the same way.
 
 mod bars;
 mod series;
@@ -9,7 +9,7 @@ use results::read::ResultSet;
 
 use super::{Chart, FigureRow, Of, Variant, curves, throughput};
 
-/// Ids of the charts that are seen first, in order; those that the page has not yet are added to `charts`.
+/// Returns the ids of the charts that are shown first, in order; those that the page lacks are added to `charts`.
 pub(super) fn first(
     set: &ResultSet,
     variants: &[Variant],
@@ -30,7 +30,8 @@ pub(super) fn first(
     ids
 }
 
-/// The chart of what is asked first of commands, in each stage that has one, added to `charts`; `None` where something else is asked first.
+/// Adds the chart of the first question to `charts` if it is about commands, with all stages that have one, and returns its id; `None` if the first
+/// question is about something else.
 pub(super) fn of_commands(
     set: &ResultSet,
     rows: &[FigureRow],
@@ -75,12 +76,12 @@ fn drawn(
     }
 }
 
-/// Tells whether a row is of the figure that a picture names.
+/// Tells whether a row has the figure that a picture names.
 fn of(picture: &PictureFacts, variants: &[Variant], row: &FigureRow) -> bool {
     let PictureFacts { stage, operation, layer, .. } = picture.clone();
     let Some(metric) = picture.metric.clone() else { return false };
     let asked = AskedMetric { metric, stage, operation, layer, threshold: 0.0 };
-    // A device may be asked about by the name that any variant has for it.
+    // A picture may use any variant's name of a device.
     let mut own = variants.iter().filter_map(|variant| row.scope.as_named_by(&variant.devices));
     asks(&asked, &row.scope, &row.metric) || own.any(|own| asks(&asked, &own, &row.metric))
 }

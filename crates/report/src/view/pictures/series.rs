@@ -27,7 +27,7 @@ enum Drawn {
 }
 
 impl Drawn {
-    /// A metric's id, that of a counter, or the label or field of a line; of a device there are metrics alone.
+    /// Finds a name, which may be the id of a metric or counter, or the label or field of a line; devices have only metrics.
     fn find(layer: &str, name: &str) -> Option<Self> {
         let Some(kind) = layers::kind(layer) else {
             return machine::metrics().find(|metric| metric.id == name).map(Self::Metric);
@@ -51,16 +51,16 @@ impl Drawn {
         }
     }
 
-    /// Returns what the axis says, its unit, and how to read the line.
+    /// Returns the label of the axis, its unit, and how to read the line.
     fn axis(self) -> (String, Unit, String) {
         match self {
             Self::Field(chart, _) => (y_label(chart), chart.unit, chart.help.to_owned()),
             Self::Metric(metric) => {
                 let since = match metric.basis {
                     Basis::Counter | Basis::Load | Basis::Work => {
-                        " Each point is of the time since the sample before."
+                        " Each point covers the time since the sample before."
                     }
-                    Basis::Cell => " Each point is of the time since allocation ended.",
+                    Basis::Cell => " Each point covers the time since allocation ended.",
                     Basis::Level => "",
                 };
                 (metric.name.to_owned(), metric.unit, format!("{}{since}", metric.help))
@@ -78,7 +78,7 @@ impl Drawn {
 /// An axis with how to read its lines, their names and their points.
 type Shared = (Axis, Vec<String>, Vec<&'static str>, Vec<Series>);
 
-/// One chart, or one for each axis where the series do not share theirs.
+/// Returns one chart, or one for each axis if the series do not share one.
 pub(super) fn charts(set: &ResultSet, picture: &PictureFacts) -> Vec<Chart> {
     let Some(layer) = picture.layer.as_deref() else { return Vec::new() };
     let mut lines: Vec<(Drawn, usize)> = Vec::new();
@@ -89,7 +89,7 @@ pub(super) fn charts(set: &ResultSet, picture: &PictureFacts) -> Vec<Chart> {
             lines.extend(drawn.map(|drawn| (drawn, index)));
         }
     }
-    // A metric's axis is its name, which is the same for none but itself: metrics of one unit share an axis.
+    // The axis of a metric is labelled with its own name; several metrics of the same unit share an axis.
     let mut axes: Vec<Shared> = Vec::new();
     let single = lines.iter().all(|(drawn, _)| drawn.name() == lines[0].0.name());
     for (hue, (drawn, index)) in lines.iter().enumerate() {
@@ -144,7 +144,7 @@ pub(super) fn charts(set: &ResultSet, picture: &PictureFacts) -> Vec<Chart> {
     axes.into_iter().map(chart).collect()
 }
 
-/// The line of one cell; `None` where the stage did not run.
+/// Returns the line of one cell; `None` where the stage did not run.
 fn of_cell(
     cell: &CellData,
     layer: &str,
@@ -178,7 +178,7 @@ fn of_cell(
     }
 }
 
-/// The metric at each round of samples of the layer: over the time since the round before, or since allocation.
+/// Returns the metric at each round of samples of the layer: over the time since the round before, or since allocation.
 fn metric_line(
     cell: &CellData,
     span: (u64, u64),
@@ -207,7 +207,7 @@ fn metric_line(
     };
     let allocated: Vec<&SampleRow> =
         samples().filter(|row| row.mark.as_deref() == Some(ALLOCATED)).collect();
-    // Marked samples fall beside those at the cadence, and little happens between the two.
+    // Samples with marks are left out: they are taken close to the regular ones, and little happens in between.
     let at_cadence =
         samples().filter(|row| row.mark.is_none() && (span.0..=span.1).contains(&row.at_ns));
     let rounds = rounds(at_cadence);
@@ -227,7 +227,7 @@ fn metric_line(
     line
 }
 
-/// Returns what each source said last whenever all that are due together were read.
+/// Groups samples into rounds: whenever all sources were read once, the latest sample of each.
 fn rounds<'a>(samples: impl Iterator<Item = &'a SampleRow>) -> Vec<Vec<&'a SampleRow>> {
     let mut rounds = Vec::new();
     let mut latest: BTreeMap<&str, &SampleRow> = BTreeMap::new();

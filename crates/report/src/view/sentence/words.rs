@@ -1,4 +1,4 @@
-//! The words of a sentence: how much, how surely, of what.
+//! The words of a sentence: amounts, certainty, names.
 
 use analysis::MetricComparison;
 use stats::Verdict;
@@ -7,12 +7,12 @@ use units::show::{bound, significant};
 use crate::view::{FigureRow, Of, Scope};
 use crate::wording;
 
-/// A variant's name, told from the words around it: it may be any word.
+/// Returns a variant's name in quotes, as it may be any word.
 pub(super) fn quoted(name: &str) -> String {
     format!("“{name}”")
 }
 
-/// ` in warm`, where there are several stages.
+/// Returns ` in warm`, where there are several stages.
 pub(super) fn after(scope: &Scope) -> String {
     scope.stage.as_ref().map_or_else(String::new, |stage| format!(" in {stage}"))
 }
@@ -27,19 +27,19 @@ pub(super) fn verb(scope: &Scope, row: &FigureRow) -> &'static str {
     }
 }
 
-/// Twice the errors *of* the base, 20 more errors *than* the base.
+/// Returns the preposition: twice the errors *of* the base, 20 more errors *than* the base.
 pub(super) fn link(c: &MetricComparison) -> &'static str {
     if c.ratio.is_none() && c.difference.is_some() { "than" } else { "of" }
 }
 
-/// ` [0.374, 0.391]`, of 95 %.
+/// Returns the 95 % interval: ` [0.374, 0.391]`.
 pub(super) fn interval(c: &MetricComparison) -> String {
     let Some((low, high)) = c.low.zip(c.high) else { return String::new() };
     format!(" [{}, {}]", bound(low), bound(high))
 }
 
-/// ` (worse, adjusted p = 0.024, 5 + 5 runs)`: the verdict, the p-value it rests on and, when these runs do not decide, how many
-/// would.
+/// Returns ` (worse, adjusted p = 0.024, 5 + 5 runs)`: the verdict, the p-value it rests on and, when these runs do not decide, how
+/// many would.
 pub(super) fn certainty(c: &MetricComparison, runs: bool) -> String {
     let mut words = Vec::new();
     match (c.verdict, c.threshold) {
@@ -63,12 +63,12 @@ pub(super) fn certainty(c: &MetricComparison, runs: bool) -> String {
     if words.is_empty() { String::new() } else { format!(" ({})", words.join(", ")) }
 }
 
-/// A ratio in two digits; in three where two would say 1 of what differs.
+/// Returns a ratio in two digits; in three where two digits would show a difference as 1.
 pub(super) fn rough(ratio: f64) -> String {
     significant(ratio, if (0.995..1.1).contains(&ratio) { 3 } else { 2 })
 }
 
-/// `0.39× the IOPS`, `20 more failed I/Os` where there is no ratio.
+/// Returns `0.39× the IOPS`, or `20 more failed I/Os` where there is no ratio.
 pub(super) fn amount(row: &FigureRow, c: &MetricComparison) -> String {
     let label = &row.label;
     match (c.ratio, c.difference) {
@@ -81,7 +81,7 @@ pub(super) fn amount(row: &FigureRow, c: &MetricComparison) -> String {
     }
 }
 
-/// `0.39× the IOPS`, `the same p99 latency (within 3 %)`, `0.97× the IOPS (unclear)`.
+/// Returns `0.39× the IOPS`, `the same p99 latency (within 3 %)`, or `0.97× the IOPS (unclear)`.
 pub(super) fn times(row: &FigureRow, comparison: &MetricComparison, all_unclear: bool) -> String {
     let label = &row.label;
     let amount = amount(row, comparison);
@@ -97,7 +97,7 @@ pub(super) fn times(row: &FigureRow, comparison: &MetricComparison, all_unclear:
     }
 }
 
-/// `a, b and c`; `None` of nothing.
+/// Returns `a, b and c`; `None` for an empty list.
 pub(super) fn list(clauses: &[String]) -> Option<String> {
     let (last, rest) = clauses.split_last()?;
     Some(if rest.is_empty() { last.clone() } else { format!("{} and {last}", rest.join(", ")) })

@@ -131,7 +131,7 @@ fn no_remedy_asks_for_what_it_says_that_there_is_not() {
         (c.load().blocks_in_flight, c.load().depth) = (32, 32);
         c.stats("currentVIOsInProgress", 2048.0);
     });
-    assert!(full.remedy.contains("No setting takes it away: the load has no more than half"));
+    assert!(full.remedy.contains("No setting takes it away: the load has at most half"));
     assert!(!full.remedy.contains("Lower jobs"), "{}", full.remedy);
 }
 
@@ -302,6 +302,6 @@ fn ios_that_a_volume_refuses_are_told_apart_from_those_that_cost_a_read() {
     assert!(message.contains("EINVAL") && remedy.contains("minimum_io_size = 512"), "{message}");
     for (direct, size) in [(true, "512"), (false, "4096")] {
         let (message, _) = said(direct, size);
-        assert!(message.contains("costs a read too"), "{message}");
+        assert!(message.contains("also costs a read"), "{message}");
     }
 }
