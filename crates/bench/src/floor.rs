@@ -1,4 +1,4 @@
-//! Calls alone as a contestant: `fathom-bench floor`, which does nothing but make them.
+//! The floor of a comparison: `fathom-bench floor`, a program that makes the same I/O calls as the engine and does nothing else.
 
 use serde_json::Value;
 
@@ -13,12 +13,12 @@ pub const PLAIN: &str = "sync";
 /// The backend that keeps a ring at its depth.
 pub const RING: &str = "io_uring";
 
-/// Returns the calls to make alone beside an engine that is driven by `backend`; `None` where that has no such calls.
+/// Returns the backend whose calls the floor makes beside an engine that uses `backend`; `None` if the floor cannot make these calls.
 pub fn of(backend: &str) -> Option<&str> {
     [PLAIN, RING, "libaio"].contains(&backend).then_some(backend)
 }
 
-/// Returns how tables call the floor by the calls of `backend`.
+/// Returns the name that tables give to a floor that makes the calls of `backend`.
 pub fn alone(backend: &str) -> &'static str {
     match backend {
         RING => "an io_uring kept at its depth",
@@ -28,8 +28,8 @@ pub fn alone(backend: &str) -> &'static str {
 }
 
 impl Fathom {
-    /// Returns the command line of `backend`'s calls that do the same as `case`, in its order, with as many in flight. Without `millis` it makes only
-    /// a first call, to measure the cost of starting.
+    /// Returns the command line of the floor that does the I/Os of `case` by `backend`, in the same order and with as many in flight. Without
+    /// `millis` it makes only a first call, to measure the cost of starting.
     pub fn floor(&self, target: &Target, case: &Case, backend: &str, millis: Option<u64>) -> Line {
         let path = target.path.clone().unwrap_or_default();
         let mut arguments = ["floor".into(), path].to_vec();

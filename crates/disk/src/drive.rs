@@ -10,7 +10,7 @@ use crate::request::{Event, Failure, Op, Request};
 use crate::store::{Cut, Store};
 use crate::{Disk, StoreError};
 
-/// Largest amount that a disk holds back which writes its cache to the medium at a flush only, bytes.
+/// Most bytes that a disk with a [`Destage`] holds back; beyond this it writes the oldest half to the medium, without a flush.
 const HELD_BACK: u64 = 32 << 20;
 
 /// A reply that is due.
@@ -39,7 +39,7 @@ pub struct Drive {
     /// Number of writes that the disk took.
     written: u64,
     new: Vec<Event>,
-    /// The moment at which data that the model has written go to the medium; `None`: at once.
+    /// The moment at which bytes that the model has written out become safe; `None`: at once.
     destage: Option<Destage>,
     /// Places that are held back until then, with the last write of each.
     held_back: VecDeque<(u64, u64, u64)>,
@@ -148,7 +148,7 @@ impl Drive {
         }
     }
 
-    /// Notes that bytes went to the medium by the model: makes them safe, or holds them back.
+    /// Handles bytes that the model has written to the medium: makes them safe, or holds them back.
     fn written_out(&mut self, offset: u64, length: u64, upto: u64) {
         if self.destage.is_none() {
             return self.store.stable(offset, length, upto);

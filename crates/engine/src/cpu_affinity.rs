@@ -46,7 +46,7 @@ impl CpuAffinity {
         // SAFETY: the set is a row of bits, for which zero bytes are a value.
         let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
         for cpu in self.0.numbers() {
-            // SAFETY: the number is below those that the set has bits for (1024, as `Cpus` has).
+            // SAFETY: the number is below 1024, the number of bits in the set: `Cpus` has none above.
             unsafe { libc::CPU_SET(cpu, &mut set) };
         }
         set

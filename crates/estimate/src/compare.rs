@@ -1,7 +1,7 @@
 //! The saving of file systems that compress records of 128 KiB, for comparison: btrfs and ZFS.
 //!
-//! Compressing a record costs as much time as the sizes of a hundred blocks. So all records are compressed only of small data. Of more data
-//! a sample is ([`records`]), which shows by how much records differ from the prediction by the sizes of their blocks.
+//! Compressing a record takes as long as measuring the compressed sizes of a hundred blocks. So all records are compressed only if there is
+//! little data, otherwise a sample ([`records`]). The sample shows how far records differ from the size that is predicted from that of their blocks.
 
 mod copies;
 mod draw;

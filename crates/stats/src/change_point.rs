@@ -71,7 +71,7 @@ pub struct Growth {
     pub high: f64,
 }
 
-/// Returns the course of a series of values that are not negative; `None` for fewer than [`LEAST_VALUES`], and where half of them are zero.
+/// Returns the course of a series of values that are not negative; `None` for fewer than [`LEAST_VALUES`], and where most are zero.
 ///
 /// The step is the place with the least squares of the logarithms about the means of the two sides (Bai and Perron 1998). It counts where
 /// the two levels are more than five standard errors apart (widened for the autocorrelation of the residuals, Geyer 1992), and the change is
@@ -151,7 +151,7 @@ const PARTS: usize = 6;
 /// Fewest values for a growth: with less than five per part, the parts' means still depend on each other.
 const LEAST_GROWING: usize = 5 * PARTS;
 
-/// The growth of `values` over their positions, which rise; `None` for fewer than 30, and where half of them are zero.
+/// The growth of `values` over their positions, which rise; `None` for fewer than 30, and where most are zero.
 ///
 /// The straight line by least squares through the means of six consecutive parts of the logarithms, with Student's interval of four
 /// degrees of freedom (batch means: Law 2015, 9.5.3). In series of 30 values with correlations of 0.3 and 0.6 this interval misses the truth
@@ -285,7 +285,7 @@ mod tests {
 
     const FLAT: Series = Series { values: 60, spread: 0.05, carry: 0.3, change: None };
 
-    /// In how many of `n` series this is so.
+    /// Share of `n` series for which `so` holds.
     fn share(series: Series, n: u64, so: impl Fn(&[f64]) -> bool) -> f64 {
         let count = (0..n).filter(|seed| so(&series.draw(&mut Seed(*seed).generator()))).count();
         count as f64 / n as f64

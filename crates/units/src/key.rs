@@ -1,6 +1,6 @@
 //! The description of a key that people write in a table.
 
-/// A key of a table, with the words that tell a user who wrote something else what it takes.
+/// A key of a table, with the words of the help for a user who wrote something else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key {
     /// Its name, with the names of the tables around it before it, separated by dots. `*` stands for any name.

@@ -300,7 +300,7 @@ impl LoadSpec {
         if self.duration.is_some_and(|all| steady.window.0 > all.0.saturating_sub(ramp.0)) {
             let why = "the load would end before one window is over";
             let help =
-                "make duration longer (it counts from the end of ramp), or the window shorter";
+                "make duration longer, or ramp or the window shorter: the window follows ramp";
             return Err(senseless("steady", steady, why, help));
         }
         Ok(())

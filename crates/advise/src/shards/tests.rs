@@ -1,4 +1,4 @@
-//! The sampled curve beside a least-recently-used cache that is followed whole.
+//! Tests that compare the sampled curve with an exact simulation of a least-recently-used cache.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ impl Random {
     }
 }
 
-/// A rank by Zipf's law, drawn by turning the integral of its density round.
+/// A rank drawn from Zipf's law: inverts the distribution function of the continuous density.
 fn zipf(random: &mut Random, ranks: u64, theta: f64) -> u64 {
     let (q, u) = (1.0 - theta, random.unit());
     let end = ranks as f64 + 1.0;
@@ -41,8 +41,8 @@ fn stream(touches: usize, chunks: u64, theta: f64, scan: u64) -> Vec<u64> {
     (0..touches).map(one).collect()
 }
 
-/// Returns the shares of hits of a whole least-recently-used stack at these sizes, which rise: another way than the one tested, with a
-/// tree of its own over all touches.
+/// Returns the hit rates, in percent, of an exact least-recently-used cache at these sizes, which are in ascending order. They are computed
+/// independently of the code under test, with a tree over all touches.
 fn exact(stream: &[u64], sizes: &[f64]) -> Vec<f64> {
     let mut last: HashMap<u64, usize> = HashMap::new();
     let mut tree = Fenwick::new(stream.len(), []);
@@ -63,7 +63,7 @@ fn exact(stream: &[u64], sizes: &[f64]) -> Vec<f64> {
     counted[..sizes.len()].iter().map(share).collect()
 }
 
-/// The mean of the absolute differences to the whole stack, over 100 sizes in the middle of equal parts of all chunks, in points of percent.
+/// The mean absolute difference from the exact curve, in percentage points, over 100 evenly spaced cache sizes.
 fn error(shards: &Shards, stream: &[u64], chunks: u64) -> f64 {
     let sizes: Vec<f64> = (0..100).map(|part| (chunks * (2 * part + 1) / 200) as f64).collect();
     let [curve, _] = shards.curves();
@@ -78,7 +78,7 @@ fn followed(most: usize, stream: &[u64]) -> Shards {
     shards
 }
 
-/// Chunks that are followed of a million: as many as one in a hundred of some six million. The bench `curve` follows one in a hundred of those.
+/// Follows at most 65,536 of a million chunks, as many as one in a hundred of 6.5 million. `fathom-bench curve` tests one in a hundred itself.
 #[test]
 fn the_curve_of_a_sample_is_within_a_tenth_of_a_point_of_the_whole() {
     const CHUNKS: u64 = 1 << 20;
@@ -140,7 +140,7 @@ fn reads_and_writes_first_writes_and_windows_are_told_apart() {
     assert_eq!(shards.distinct(), [3.0, 3.0, 2.0]);
     assert_eq!(shards.windows().collect::<Vec<_>>(), [(2.0, 2.0), (0.0, 0.0), (3.0, 1.0)]);
     let [reads, writes] = shards.curves();
-    // One of three reads finds its chunk as the last but none, two of three writes at distances 0 and 2.
+    // One of three reads finds its chunk as the most recent one (distance 0); two of three writes find theirs, at distances 0 and 2.
     assert_eq!(reads.hits_percent(1.0), Some(100.0 / 3.0));
     assert_eq!(writes.hits_percent(1.0).map(f64::round), Some(33.0));
     assert_eq!(writes.hits_percent(3.0).map(f64::round), Some(67.0));

@@ -50,7 +50,7 @@ pub struct Common {
     pub inject: Vec<::run::Injection>,
 }
 
-/// The devices of this machine that an experiment may use, or none: then it is simulated.
+/// The devices of this machine that an experiment may use; none with `--simulate`.
 #[derive(Debug, Clone, Args)]
 pub struct HostArgs {
     /// Device for a role of the experiment; refused when it is in use or carries a signature.

@@ -88,7 +88,7 @@ impl Root {
 }
 
 impl Generator {
-    /// The roots of `ids`, put where they are kept. Each is stored whole: the load of one stored in halves would stall.
+    /// Stores the roots of `ids` into `roots`. Each is stored whole: loading one that was stored in halves would stall.
     #[inline]
     pub(crate) fn roots<const N: usize>(self, ids: &[ContentId; N], roots: &mut [Root; N]) {
         match self.path {

@@ -1,6 +1,6 @@
 //! Chooses the records to compress: as many as the comparison needs to be within a point, and no more.
 //!
-//! The data that a worker meets is cut into strata, and in each one block is drawn: the record that it is in is compressed. So every block,
+//! The data that a worker meets is cut into strata. One block is drawn in each of them, and the record around it is compressed. So every block,
 //! whatever the order of the data, is as likely to be drawn as its neighbours, and each drawn one stands for its stratum. Strata are as long as
 //! the scatter seen so far allows, and in proportion to the data before them, so the number of draws grows with the logarithm of the data.
 //! Where strata would be no longer than records, all records are compressed.
@@ -13,7 +13,7 @@ use super::records::{RECORD_BLOCKS, Record, SMALL, SURE, UNSEEN};
 
 /// Half the width of the interval that is aimed at, as a fraction: below a point, since records to come may scatter more than those before.
 const AIM: f64 = 0.0085;
-/// The scatter that is supposed before anything is seen, and how many pairs of records it counts for.
+/// The scatter that is assumed before anything is seen, and the number of pairs of records that it counts for.
 const SUPPOSED: f64 = 0.2;
 const SUPPOSED_PAIRS: f64 = 2.0;
 /// Pairs of records after which older ones count half: data changes.

@@ -55,7 +55,7 @@ const WRONG: &[Wrong] = &[
     Wrong("threshold = \"5%\"", "threshold = \"0%\"", "decides nothing"),
     Wrong("operation = \"randread\" # asked", "operation = \"randwread\" # asked", "does no"),
     Wrong("show = \"latency bars\"", "show = \"latency bar\"", "did you mean 'latency bars'"),
-    Wrong("# needless", "layer = \"fs\"", "is shown without 'layer'"),
+    Wrong("# needless", "layer = \"fs\"", "does not take 'layer'"),
     Wrong("percentiles = [50]", "percentiles = [100]", "no percentile 100"),
     Wrong("series = [\"saving_percent\"]", "series = [\"saving_procent\"]", "did you mean"),
     Wrong("by = \"depth\"", "by = \"dept\"", "no factor and no swept key 'dept'"),

@@ -102,7 +102,7 @@ fn what_cannot_be_drawn_is_told_at_its_line() {
         (
             "show = \"iops over time\"\npercentiles = [50]",
             "percentiles",
-            "shown without 'percentiles'",
+            "does not take 'percentiles'",
         ),
         ("show = \"series\"\nseries = [\"hits\"]", "[[picture]]", "'series' needs 'layer'"),
         ("show = \"series\"\nlayer = \"cache\"", "[[picture]]", "'series' needs 'series'"),
@@ -129,7 +129,7 @@ fn what_cannot_be_drawn_is_told_at_its_line() {
             "by",
             "no factor and no swept key 'colour'",
         ),
-        ("show = \"comparison\"\nmetric = \"iops\"\nby = \"depth\"", "by", "shown without 'by'"),
+        ("show = \"comparison\"\nmetric = \"iops\"\nby = \"depth\"", "by", "does not take 'by'"),
         ("show = \"comparison\"\nmetric = \"iops\"\nstage = \"no\"", "stage", "No measured stage"),
         ("show = \"curve\"\nmetric = \"iops\"\nzoom = 2", "zoom", "has no key 'zoom'"),
     ] {

@@ -102,7 +102,7 @@ impl Picture {
             ("by", by.is_some(), *show == Show::Curve),
         ];
         if let Some((key, ..)) = written.iter().find(|(_, there, taken)| *there && !taken) {
-            let message = format!("'{}' is shown without '{key}'", show.word());
+            let message = format!("'{}' does not take '{key}'", show.word());
             let takes: Vec<_> =
                 written.iter().filter(|(.., taken)| *taken).map(|(key, ..)| *key).collect();
             let help = format!("leave it out; beside stage it takes: {}", takes.join(", "));
@@ -138,7 +138,7 @@ fn list<T>(written: Option<Spanned<Vec<T>>>, what: &str) -> Result<Vec<T>, Diagn
     if (1..=MOST_SERIES).contains(&length) {
         return Ok(written.into_inner());
     }
-    let message = format!("{length} {what} are drawn into one picture");
+    let message = format!("One picture cannot draw {length} {what}");
     Err(Diagnostic::at(written.span(), message, format!("name 1 to {MOST_SERIES}")))
 }
 

@@ -1,4 +1,4 @@
-//! The check before and after each action that everything that was claimed or mounted has not been replaced.
+//! The check, before each action and around measured work, that nothing that was claimed or mounted has been replaced.
 
 use std::collections::BTreeSet;
 

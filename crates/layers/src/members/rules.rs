@@ -110,7 +110,7 @@ fn slow(facts: &RuleFacts, stage: &MeasuredStage, threshold: ThresholdTest) -> O
             stage.stage.name, member.name, facts.layer
         )),
         figures: vec![
-            threshold.figure(format!("{word}s of {}, of the others'", member.name), ratio),
+            threshold.figure(format!("{word} latency of {} over the others'", member.name), ratio),
             figure(format!("mean {word} of {}", member.name), nanos(slowest), Unit::Nanos),
             figure("median of the others' means", nanos(others), Unit::Nanos),
             figure(format!("{} busy", member.name), member.busy_percent, Unit::Percent),
@@ -138,8 +138,8 @@ fn crowded(
             stage.stage.name, member.name, facts.layer
         )),
         figures: vec![
-            threshold.figure(format!("I/Os of {}, of the others'", member.name), ratio),
-            figure(format!("{}, of all I/Os", member.name), 100.0 * most / all, Unit::Percent),
+            threshold.figure(format!("I/Os of {} over the others' median", member.name), ratio),
+            figure(format!("I/Os of {}, of all", member.name), 100.0 * most / all, Unit::Percent),
             figure(format!("{} busy", member.name), member.busy_percent, Unit::Percent),
         ],
         explains_percent: Some(member.busy_percent),

@@ -15,7 +15,7 @@ const BESIDE: usize = 2;
 const ALONE: usize = 4;
 /// Most rows of variants that fit on a screen.
 const SCREEN: usize = 12;
-/// A table of figures that only some variants have is folded if it has more rows than this.
+/// Most rows of a table that is shown whole; of a longer one that all variants have, the headline stays in sight.
 const FOLDED: usize = 24;
 
 /// Returns the tables of all figures: first what every variant has, then what only some have.
@@ -87,7 +87,7 @@ fn having(row: &FigureRow) -> Vec<usize> {
     known.map(|(index, _)| index).collect()
 }
 
-/// Returns the table of the rows that exactly these variants have; many rows are folded if `folds`.
+/// Returns the table of the rows that exactly these variants have. If there are many, all are folded if `folds`, else all but the headline.
 fn of_set(view: &View, set: &[usize], folds: bool) -> Markup {
     let rows: Vec<_> = view.rows_alone().filter(|row| having(row) == set).collect();
     let all = set.len() == view.variants.len();

@@ -89,7 +89,7 @@ fn of_source(table: &Reported) -> Markup {
     html! {
         h3 { (title) }
         div.scroll.close tabindex="0" role="region" aria-label=(title) { table {
-            thead { tr { th scope="col" { "Of" } th scope="col" { "Source" } th scope="col" { "over the first" } th scope="col" { "Here" } th scope="col" { "over the first" } } }
+            thead { tr { th scope="col" { "Case" } th scope="col" { "Source" } th scope="col" { "over the first" } th scope="col" { "Here" } th scope="col" { "over the first" } } }
             tbody { @for row in &table.rows { tr {
                 th.name scope="row" { (wording::reported(row, &table.rows)) }
                 td { (units::show::significant(row.source, SOURCE_DIGITS)) " " (table.source_unit) }
@@ -103,7 +103,7 @@ fn of_source(table: &Reported) -> Markup {
         @if !spreads.is_empty() { details {
             summary { "The same for the single I/Os of a run: quartiles, extremes, standard deviation" }
             div.scroll.close tabindex="0" role="region" aria-label={ (title) ", of each I/O" } { table {
-                thead { tr { th scope="col" { "Of" } th.text scope="col" { "Whose" } @for column in wording::SPREAD_COLUMNS { th scope="col" { (column) } } } }
+                thead { tr { th scope="col" { "Case" } th.text scope="col" { "From" } @for column in wording::SPREAD_COLUMNS { th scope="col" { (column) } } } }
                 tbody { @for (of, whose, cells) in spreads { tr {
                     th.name scope="row" { (of) } td.text { (whose) } @for cell in cells { td { (cell) } }
                 } } }

@@ -28,7 +28,7 @@ impl Begun {
     ) -> Vec<Self> {
         let cell = Some(planned.index);
         let lines: Vec<_> = result.transcript.iter().filter(|line| line.cell == cell).collect();
-        // A cell that ran again after a resume: what an earlier attempt undid is not undone of this one.
+        // A cell that ran again after a resume has the lines of earlier attempts too: only those of the last attempt count.
         let begins = |pair: &[&TranscriptEntry]| pair[0].undo && !pair[1].undo;
         let lines = &lines[lines.windows(2).rposition(begins).map_or(0, |at| at + 1)..];
         let steps = steps(planned, &result.manifest.run_id);
@@ -43,7 +43,7 @@ impl Begun {
     }
 }
 
-/// Returns the numbers of steps in the plan of the cell; `None` where that has others, as one of another version may have.
+/// Returns the numbers that `steps` have in the plan of the cell; `None` if one is not in it, as in a plan of another version.
 pub(super) fn numbers(steps: &[Step], planned: &CellPlan) -> Option<Vec<usize>> {
     let mut up = planned.up.iter().enumerate();
     steps.iter().map(|step| Some(up.find(|(_, planned)| *planned == step)?.0)).collect()
@@ -57,7 +57,7 @@ fn by_number(
     executor: &mut Executor,
 ) -> Vec<Begun> {
     lines.iter().flat_map(|line| &line.bound).for_each(|(name, value)| executor.bind(name, value));
-    // What is undone had begun, also where a kill kept its own line back.
+    // A step with an undo in the transcript had begun, even if a kill kept the line of the step itself from being written.
     let mut begun: BTreeSet<usize> = lines.iter().filter_map(|line| line.step).collect();
     // The step that a kill hit is not in the transcript.
     let hit = begun.last().map(|last| last + 1);
@@ -73,7 +73,8 @@ fn by_number(
     steps.map(left).collect()
 }
 
-/// Does the same for a result without numbers, or of other steps than this program's: by purposes in their order, and by texts.
+/// Finds the same in a result without step numbers, or whose steps are not those of this program: begun steps by the order of their purposes,
+/// undone actions by their texts.
 fn by_text(
     mut steps: Vec<Step>,
     lines: &[&TranscriptEntry],
@@ -96,7 +97,7 @@ fn by_text(
     }
     // The step that a kill hit is not in the transcript.
     steps.truncate(begun + usize::from(begun > 0 && !ended));
-    // What was undone is in the transcript under the names of then.
+    // The transcript has undone actions with the names that were bound at that time.
     let undone = lines.iter().filter(|line| line.undo && line.error.is_none());
     let undone: BTreeSet<&str> = undone.map(|line| line.action.as_str()).collect();
     let is_left = |action: &Action| {

@@ -97,7 +97,7 @@ impl Picture {
                 Some(name) => format!("Stage '{name}' is no single load, so it has no {show}"),
                 None => format!("No measured stage is a single load, so there is no {show}"),
             };
-            let help = format!("measured loads: {there}; of a sweep show = \"curve\"");
+            let help = format!("measured loads: {there}; for a sweep: show = \"curve\"");
             return wrong(if self.facts.stage.is_some() { "stage" } else { "show" }, message, help);
         }
         let operation = self.facts.operation.as_ref()?;
@@ -190,13 +190,13 @@ pub(crate) fn check(
 ) -> Vec<Diagnostic> {
     let extra = pictures.get(MOST).map(|extra| {
         let message = format!("There are {} pictures; at most {MOST} are possible", pictures.len());
-        let help = "what comes first has to be seen at once; the page has all other charts below";
+        let help = "the first screen has no room for more; the page has all other charts below";
         Diagnostic::at(extra.at(), message, help)
     });
     let wrong = pictures.iter().flat_map(|picture| picture.check(stages, stacks, factors));
     let twice = pictures.iter().enumerate().filter_map(|(i, picture)| {
         let before = pictures[..i].iter().any(|other| other.facts == picture.facts);
-        let message = format!("'{}' is drawn twice, of the same", picture.facts.show.word());
+        let message = format!("Two pictures draw the same '{}'", picture.facts.show.word());
         before.then(|| Diagnostic::at(picture.at(), message, "leave one of the two out"))
     });
     extra.into_iter().chain(wrong).chain(twice).collect()

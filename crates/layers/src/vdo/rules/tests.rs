@@ -306,7 +306,7 @@ impl Case {
         self.planned[1].load.as_mut().unwrap()
     }
 
-    /// The measured stage discards so many blocks and writes nothing, of which so many were given back with so many journal writes.
+    /// The measured stage writes nothing and discards so many blocks; so many of these were given back, with so many journal writes.
     fn discards(&mut self, blocks: u64, freed: f64, journal: f64) {
         let operation = OperationSummary { bytes: blocks * 4096, ..OperationSummary::default() };
         let mut load = LoadSummary::empty(units::Seed(1));
