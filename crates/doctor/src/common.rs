@@ -343,7 +343,7 @@ pub(crate) const RULES: [ResultRule; 37] = [
         text: "Sampling took CPU time that the load could have had.",
         reads: "CPU time of samplers, as a share of the measured time",
         threshold: Threshold::above(rules::sampling::AFFORDABLE_PERCENT, Unit::Percent),
-        remedy: "Read the figures as those of a machine that is watched closely; no setting makes it watch less often.",
+        remedy: "Read the figures as those of a machine that is watched closely; no setting changes that.",
         source: "docs/method.md",
         check: rules::sampling::expensive,
     },

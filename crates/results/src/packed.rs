@@ -10,7 +10,7 @@ use sys::passing::Passing;
 use crate::folder::Folder;
 use crate::writer::MANIFEST;
 
-/// The beginning of every packed result: a skippable zstd frame that contains the words `fathom result`.
+/// The beginning of every packed result: a skippable zstd frame that contains Fathom's name.
 pub const MARK: &[u8] = b"\x50\x2A\x4D\x18\x0E\x00\x00\x00fathom result\n";
 
 /// The compression level: it shrinks JSON rows to a tenth of their size; a stronger one takes ten times as long to save a tenth of that.

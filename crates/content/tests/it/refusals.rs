@@ -130,7 +130,7 @@ fn what_people_should_know_is_said() {
     assert!(warned("dedupe = 50\ndistance = \"previous\"")[0].contains("128 KiB"));
     assert!(warned("dedupe = 50\nwindow = 20")[0].contains("20 distinct blocks"));
     assert!(warned("dedupe = 90\npopularity = \"cap:10\"")[0].contains("cap:11"));
-    assert!(warned("compress = \"normal:100,300\"")[0].contains("cut"));
+    assert!(warned("compress = \"normal:100,300\"")[0].contains("replaced by the nearest"));
     assert!(warned("dedupe = 99\nvdo_saving = 90")[0].contains("254"));
     for fine in [
         "",

@@ -102,7 +102,7 @@ pub(crate) fn expensive(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
             show::significant(percent, 2),
             show::nanos(cost as f64)
         ),
-        remedy: "Read the figures as those of a machine that is watched closely; no setting makes it watch less often."
+        remedy: "Read the figures as those of a machine that is watched closely; no setting changes that."
             .into(),
         ..Finding::default()
     }]

@@ -117,7 +117,7 @@ fn mistakes_in_a_corpus_that_is_made_are_told_at_their_keys() {
             "generations",
             "either copies or generations",
         ),
-        ("size = \"1M\"\nchanged_files = \"5%\"", "changed_files", "of a corpus with generations"),
+        ("size = \"1M\"\nchanged_files = \"5%\"", "changed_files", "for a corpus with generations"),
         ("size = \"1M\"\ncontent = { dedupe = \"200%\" }", "content", "200%"),
         ("size = \"1M\"\ncontent = { profile = \"none.json\" }", "corpora.t", "none.json"),
         ("size = \"1M\"\ncolour = 1", "colour", "has no key 'colour'"),

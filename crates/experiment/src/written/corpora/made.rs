@@ -139,7 +139,11 @@ fn alike(table: &mut Table) -> Result<Alike, Diagnostic> {
         None => Ok(()),
         Some(share) => {
             let message = format!("{} is for a corpus with {}", key.name, of.name);
-            Err(Diagnostic::at(share.span(), message, format!("add {}", of.help(of.name))))
+            Err(Diagnostic::at(
+                share.span(),
+                message,
+                format!("add {}: {}", of.name, of.help(of.name)),
+            ))
         }
     };
     let share = |share: Option<Spanned<Percent>>| share.map_or(Percent(0.0), Spanned::into_inner);
