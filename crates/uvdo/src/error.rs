@@ -168,7 +168,7 @@ impl Error {
                 "see whether its server is stopped (ps -o stat,pid,cmd -C fathom; kill -CONT PID lets it go on) or still at work on what it was asked".into()
             }
             Self::Io { source, .. } if is_misnamed(source) => {
-                "give the path of something that exists, or that can be made there".into()
+                "give another path: one that can be made, or that is what is asked for".into()
             }
             Self::Io { .. } => "see the cause".into(),
         }

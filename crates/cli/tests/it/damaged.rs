@@ -36,7 +36,7 @@ const FORMS: &[Form] = &[
     ("one folder twice", folder_twice, Kept::Nothing, "two cells are in the folder"),
     ("a folder elsewhere", elsewhere, Kept::Nothing, "which is no folder of a result"),
     ("a cell left out", left_out, Kept::Nothing, "stands in the place of cell"),
-    ("an unknown variant", unknown, Kept::Nothing, "of a variant 'nobody'"),
+    ("an unknown variant", unknown, Kept::Nothing, "belongs to variant 'nobody'"),
     ("a repeat beyond the plan", beyond, Kept::Nothing, "is of repeat 9 of 5"),
     ("the last cells left out", last_left_out, Kept::Incomplete, "2 cells of the plan are not in"),
     ("a missing folder", missing, Kept::Incomplete, "1 without a readable record"),

@@ -197,7 +197,7 @@ fn backings_that_make_no_volume_are_refused_and_nothing_is_destroyed() {
     refused(2, &start(&["--max-discard", "4097"]), &["--max-discard: 4097 bytes are 1 block"]);
     for no_directory in [precious.clone(), precious.join("run")] {
         let start = ["uvdo", "start", text(&path), text(&no_directory)];
-        refused(2, &start, &["cannot be made", "give a name"]);
+        refused(2, &start, &["cannot be made", "give another path"]);
     }
     refused(4, &["uvdo", "create", text(&path)], &["--destroy-data"]);
 }

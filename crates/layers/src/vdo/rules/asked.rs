@@ -18,7 +18,7 @@ pub(super) const TABLE_NOT_AS_ASKED: LayerRule = LayerRule {
     text: "The volume does not run with the settings that were asked for.",
     reads: "sizes, threads, largest discard, block map cache and period, deduplication and compression in the table that the volume was raised with",
     threshold: None,
-    remedy: "Take via = \"table\", which passes every setting directly to the kernel, or a newer lvm2.",
+    remedy: "Take via = \"table\", which hands every setting to the kernel unchanged, or a newer lvm2.",
     source: "dm-vdo's table; lvm2 writes it from its metadata",
     check: Check::Cell(table_not_as_asked),
 };
