@@ -319,7 +319,7 @@ mod tests {
     fn a_layer_that_tells_no_value_fails_the_fill_soon() {
         let mut ground = filling(&[None]);
         let (figures, stop) = until(&fill(99.0), Nanos::from_secs(3600), &mut ground);
-        assert!(reason(stop).contains("tells no used_percent after 3 rounds"));
+        assert!(reason(stop).contains("reports no used_percent after 3 rounds"));
         assert_eq!((figures.value, figures.rounds), (None, 3));
     }
 

@@ -214,7 +214,9 @@ fn the_columns_of_a_source_stand_beside_those_of_the_same_quantity_and_another_q
     assert_eq!(row("source"), source);
     assert_eq!(row("here").matches("iB/s").count(), 6, "{page}");
     let shown = given::page(&set);
-    assert!(shown.contains("116.82 MB/s") && shown.contains("another quantity: I/Os of 4 KiB"));
+    assert!(
+        shown.contains("116.82 MB/s") && shown.contains("measured here differs: I/Os of 4 KiB")
+    );
 }
 
 #[test]

@@ -123,7 +123,7 @@ const MISTAKES: &[Case] = &[
         },
         "steady",
         "one window",
-        "after ramp",
+        "follows ramp",
     ),
     (|s| s.pattern = Some(Pattern::Zipf { theta: 0.0 }), "pattern", "zipf:0", "0.99"),
     (|s| s.pattern = Some(Pattern::Zipf { theta: 51.0 }), "pattern", "zipf:51", "0.99"),
