@@ -93,7 +93,6 @@ fn load_within(cell: &CellData, stage: (u64, u64), source: &str) -> (u64, u64) {
 
 /// Returns the growth of a counter per second over the loads of the measured stages, without what ran between them; `None` where samples cover less
 /// than [`SHORTEST_S`]. A counter that fell was reset: the time between these two samples is left out.
-
 pub fn mean_rate(cell: &CellData, source: &str, field: &str) -> Option<f64> {
     let (mut grown, mut lasted) = (0.0, 0.0);
     for window in windows(cell) {
