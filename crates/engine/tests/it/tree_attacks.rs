@@ -65,16 +65,15 @@ fn names_of_somebody_else_are_neither_removed_nor_replaced() {
         }
         // Beside the names of the load, in the place of some, and where it has none at the moment.
         for index in 0..4 {
-            let (free, taken, directory) = (
-                at(index, NameKind::File),
-                at(100 + index, NameKind::File),
-                at(200 + index, NameKind::Directory),
-            );
-            assert!((0..1_000_000).any(|_| fs::hard_link(&precious, &free).is_ok()));
+            let range = |first: u64| (first + index * 50)..(first + index * 50 + 50);
+            let mut files = range(0).map(|index| at(index, NameKind::File));
+            let mut directories = range(400).map(|index| at(index, NameKind::Directory));
+            let free = files.find(|path| fs::hard_link(&precious, path).is_ok()).unwrap();
+            let directory = directories.find(|path| fs::create_dir(path).is_ok()).unwrap();
+            let taken = at(200 + index, NameKind::File);
             let made = outside.path().join(index.to_string());
             fs::hard_link(&precious, &made).unwrap();
             fs::rename(&made, &taken).unwrap();
-            assert!((0..1_000_000).any(|_| fs::create_dir(&directory).is_ok()));
             foreign.extend([free, taken, directory].map(|path| (own(&path), path)));
         }
     });
