@@ -95,7 +95,7 @@ fn a_full_disk_under_the_verification_state_costs_the_state_and_not_the_measurem
 #[test]
 fn a_full_disk_under_a_log_ends_the_log_and_not_the_load_and_the_exit_code_says_so() {
     let name = "a_full_disk_under_a_log_ends_the_log_and_not_the_load_and_the_exit_code_says_so";
-    let Some(small) = Small::new(name, 16) else { return };
+    let Some(small) = Small::new(name, 8) else { return };
     let dir = tempfile::tempdir().unwrap();
     for option in ["--io-log", "--latency-log"] {
         let log = small.0.path().join("log");
