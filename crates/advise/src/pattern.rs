@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::access::Access;
 
-/// Number of ends of I/Os that are remembered for each operation, so of sequential streams that are told apart.
+/// Number of recent I/O ends that are remembered for each operation: the largest number of sequential streams that are told apart.
 const STREAMS: usize = 32;
 /// Block of VDO, bytes: a write that is not made of whole blocks costs a read before it.
 const BLOCK: u64 = reduce::BLOCK as u64;

@@ -42,10 +42,10 @@ pub struct VariantFigures {
     pub least_ios: BTreeMap<Scope, u64>,
     /// The values behind every figure.
     pub values: Vec<MetricValues>,
-    /// The stages in which a load of any variant has several operations, not counting flushes: there every variant's CPU time belongs to the
-    /// load, elsewhere to its only operation.
+    /// Stages in which any variant's load has several operations, not counting flushes. In these stages CPU time belongs to the load, for every
+    /// variant; in all others it belongs to the only operation.
     pub mixed: BTreeSet<Option<String>>,
-    /// Its own name of each device, by the name shared by all variants for the device at that place of the stack.
+    /// This variant's device names, by the name that all variants share for the device at that place of the stack.
     pub devices: BTreeMap<String, String>,
 }
 

@@ -6,15 +6,15 @@ use clap::{Args, Parser};
 use cli::{GuestArgs, made};
 use units::{Bytes, Nanos};
 
-/// Measures Fathom, for its developers: beside its peers, beside models, beside the truth.
+/// Measures Fathom for its developers: against other programs, against models, and against known truth.
 #[derive(Debug, Parser)]
 #[command(name = "fathom-bench", version, max_term_width = 100)]
 pub enum Cli {
     /// The time that the lab takes from the command to the first step of a plan.
     Lab(LabArgs),
-    /// The load engine beside fio: same targets, same depths, interleaved repeats.
+    /// The load engine against fio: same targets, same depths, interleaved repeats.
     Engine(EngineArgs),
-    /// `fathom estimate` beside LZ4 alone, and duperemove where it is installed.
+    /// `fathom estimate` against LZ4 alone, and against duperemove if it is installed.
     Estimate(EstimateArgs),
     /// I/O calls and nothing else, for `engine`: the cost of the calls alone.
     #[command(hide = true)]
@@ -22,15 +22,15 @@ pub enum Cli {
     /// Loads that only read, by turns in one process, for `engine`: the cost of each.
     #[command(hide = true)]
     Turns(TurnsArgs),
-    /// The content generator: bytes per second beside plain stores and fio; asked beside achieved; real dm-vdo.
+    /// The content generator: its speed against plain stores and fio, requested against achieved content, and its content on real dm-vdo.
     Content(ContentArgs),
-    /// Modelled disks in a guest beside their models.
+    /// Modelled disks in a guest against their models.
     Disks(DisksArgs),
-    /// The sampled curve of `fathom advise` beside the whole one, and how fast it is made.
+    /// The sampled curve of `fathom advise` against the complete one, and the speed of computing it.
     Curve(CurveArgs),
-    /// Verdicts beside the truth, in simulated experiments.
+    /// Verdicts against known truth: in simulated experiments, or with two equal variants in the lab.
     Verdicts(VerdictsArgs),
-    /// A comparison that `engine` left, on the terminal.
+    /// Show a comparison that `engine` stored.
     Show(ShowArgs),
 }
 
@@ -150,7 +150,7 @@ pub struct EngineArgs {
     /// Print every run and every command line.
     #[arg(short, long)]
     pub verbose: bool,
-    /// JSON on standard output, people's text on standard error.
+    /// JSON on standard output, text for people on standard error.
     #[arg(long)]
     pub json: bool,
 }
@@ -208,10 +208,11 @@ Examples:
   fathom-bench disks --lab --out disks
   fathom-bench disks --lab --like hdd --like hdd,rpm=5400 --json
 
-Random reads of 4 KiB at depth 1, 2, 8 and 32; exit code 1 where a median is more than 5 % from the model, which gets the \
-next request after a reply when the guest sent it at depth 1: the trace says how long that took. Without --lab that is 0.2 ms. Only a quiet machine tells. Flash is faster than an emulated guest can ask.")]
+Random reads of 4 KiB at depth 1, 2, 8 and 32; exit code 1 if a median is more than 5 % from the model. The model waits as long \
+between a reply and the next request as the guest did at depth 1 according to the trace, or 0.2 ms without --lab. Use a quiet machine. \
+An emulated guest cannot send requests fast enough to compare flash.")]
 pub struct DisksArgs {
-    /// Measure in the lab; otherwise only what the models say.
+    /// Measure in the lab; without it, only the models are computed.
     #[arg(long)]
     pub lab: bool,
     /// The disks, as in `fathom disk list`: hdd or hdd,rpm=5400.
@@ -228,7 +229,7 @@ pub struct DisksArgs {
     pub out: Option<PathBuf>,
     #[command(flatten)]
     pub machine: GuestArgs,
-    /// JSON on standard output, people's text on standard error.
+    /// JSON on standard output, text for people on standard error.
     #[arg(long)]
     pub json: bool,
 }
@@ -241,11 +242,11 @@ Examples:
   fathom-bench content --accuracy --against fio
   fathom-bench content --lab --out grid")]
 pub struct ContentArgs {
-    /// In place of speed: a grid of asks, and what was really written for each.
+    /// Measure accuracy instead of speed: write a grid of requested contents, and examine what was written for each.
     #[arg(long, conflicts_with = "lab")]
     pub accuracy: bool,
-    /// In place of speed: the grid on real dm-vdo, in the lab. It writes 5.2 GiB, which takes some twelve minutes where the CPU is
-    /// emulated.
+    /// Measure the grid on real dm-vdo in the lab instead of speed. It writes 5.2 GiB, which takes some twelve minutes with an
+    /// emulated CPU.
     #[arg(long)]
     pub lab: bool,
     /// Measure this peer too.
@@ -257,7 +258,7 @@ pub struct ContentArgs {
     /// Repeats of the speeds.
     #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeat: u32,
-    /// A grid of nine asks in place of thirty, and less data for each.
+    /// Use a grid of nine requested contents instead of thirty, and less data for each.
     #[arg(long)]
     pub quick: bool,
     /// Directory for the files of --accuracy [default: the one for temporary files].
@@ -268,7 +269,7 @@ pub struct ContentArgs {
     pub out: Option<PathBuf>,
     #[command(flatten)]
     pub machine: GuestArgs,
-    /// JSON on standard output, people's text on standard error.
+    /// JSON on standard output, text for people on standard error.
     #[arg(long)]
     pub json: bool,
 }
@@ -282,10 +283,10 @@ With --lab, estimates data and then writes it to real dm-vdo, in the lab:
   fathom-bench estimate --lab --corpus disk.img
   fathom-bench estimate --lab --corpus a.img --corpus b.img,forgotten=64M --json")]
 pub struct EstimateArgs {
-    /// In place of speed: how far estimates, and sets made from profiles, are from what real dm-vdo stores.
+    /// Measure accuracy instead of speed: how far estimates, and data sets made from profiles, differ from what real dm-vdo stores.
     #[arg(long, requires = "corpus")]
     pub lab: bool,
-    /// An image of whole blocks of 4 KiB; forgotten=SIZE of it are written with deduplication off. Can be given several times.
+    /// An image of whole 4 KiB blocks; with forgotten=SIZE, that much of it is written with deduplication off. Can be given several times.
     #[arg(long, value_name = "FILE[,forgotten=SIZE]", value_parser = corpus, requires = "lab")]
     pub corpus: Vec<(PathBuf, Bytes)>,
     /// Directory of the result of --lab; it must not exist [default: it is not kept].
@@ -317,7 +318,7 @@ fn corpus(text: &str) -> Result<(PathBuf, Bytes), String> {
     };
     let size: Bytes = forgotten.parse().map_err(|error| format!("{error}"))?;
     if !size.0.is_multiple_of(4096) {
-        return Err(format!("{size} are no whole blocks of 4 KiB; give a multiple of 4k"));
+        return Err(format!("{size} is not a multiple of 4 KiB; give a multiple of 4k"));
     }
     Ok((file.into(), size))
 }
@@ -326,7 +327,7 @@ fn corpus(text: &str) -> Result<(PathBuf, Bytes), String> {
 #[derive(Debug, Args)]
 #[command(group(clap::ArgGroup::new("truth").required(true).args(["simulated", "lab"])))]
 #[command(after_help = "\
-Ends with 1 when a condition is not met. What the lines mean is said in docs/method.md.
+Exit code 1 if a condition is not met. docs/method.md explains the lines.
 
 Examples:
   fathom-bench verdicts --simulated

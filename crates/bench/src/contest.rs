@@ -12,7 +12,7 @@ use crate::floor::{self, PLAIN};
 use crate::target::Target;
 use crate::{BenchError, ReportedFigures};
 
-/// A run is disturbed when others used more than this share of all CPUs meanwhile.
+/// Share of all CPUs used by other processes above which a run counts as disturbed.
 pub const DISTURBED: f64 = 0.15;
 /// The least share of a run's CPU time that must remain when the cost of starting is subtracted.
 const LEAST_SHARE: f64 = 0.5;
@@ -48,7 +48,7 @@ pub struct Sample {
     pub said: ReportedFigures,
     /// CPU time meanwhile: of the child, of the kernel's threads, of all others.
     pub used: CpuUse,
-    /// CPU time of all its threads per I/O, starting left out, microseconds.
+    /// CPU time of all its threads per I/O, without the cost of starting, microseconds.
     pub cpu_per_io_us: f64,
     /// The same with kernel threads and interrupts, microseconds. On a busy machine it includes those that worked for others.
     pub system_per_io_us: f64,
@@ -59,12 +59,12 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Tells whether most of its CPU time went into I/Os and not into starting, so that its CPU time per I/O tells something.
+    /// Tells whether most of its CPU time went into I/Os rather than starting, so that its CPU time per I/O is meaningful.
     pub fn tells(&self) -> bool {
         self.cpu_per_io_us * self.said.ios as f64 / 1e6 >= LEAST_SHARE * self.used.process_s
     }
 
-    /// Tells whether others used too much.
+    /// Tells whether other processes used more than [`DISTURBED`] of all CPUs.
     pub fn disturbed(&self) -> bool {
         self.foreign_share > DISTURBED
     }
@@ -156,7 +156,7 @@ impl Contestant {
         Ok(())
     }
 
-    /// Runs once; again, at most `patience` times, while others disturb it. The least disturbed run counts.
+    /// Runs once, and repeats the run at most `patience` times while other processes disturb it; returns the least disturbed run.
     pub fn run(&self, patience: u32, interrupt: &Interrupt) -> Result<Sample, BenchError> {
         let mut best = self.once(interrupt)?;
         for again in 1..=patience {

@@ -23,8 +23,7 @@ pub fn find(
     events: &mut dyn FnMut(lab::Event),
 ) -> Result<Vec<Found>, Failure> {
     let named = plan.kernels();
-    let of_suites = |name: &&String| !is_path(name);
-    let listed = match named.iter().flatten().any(|name| of_suites(&name)) {
+    let listed = match named.iter().flatten().any(|name| !is_path(name)) {
         true => Kernels::list(cache, mirror, false, events)?,
         false => Kernels::default(),
     };
@@ -35,7 +34,7 @@ pub fn find(
             found.push(Found { name: None, choice: KernelChoice::Usual });
             continue;
         };
-        let (own, choice) = match is_path(&name) {
+        let (exact_name, choice) = match is_path(&name) {
             true => {
                 let kernel = OwnKernel::at(Path::new(&name))?;
                 (format!("{} {}", kernel.release, kernel.id()), KernelChoice::Own(kernel))
@@ -45,12 +44,12 @@ pub fn find(
                 (kernel.release.clone(), KernelChoice::Listed(kernel))
             }
         };
-        if let Some((other, _)) = exact.iter().find(|(_, known)| **known == own) {
-            let message = format!("{other} and {name} are one kernel, {own}");
+        if let Some((other, _)) = exact.iter().find(|(_, known)| **known == exact_name) {
+            let message = format!("{other} and {name} are one kernel, {exact_name}");
             return Err(Failure::usage(message).with_help("leave one of the two out"));
         }
-        exact.insert(name, own.clone());
-        found.push(Found { name: Some(own), choice });
+        exact.insert(name, exact_name.clone());
+        found.push(Found { name: Some(exact_name), choice });
     }
     plan.name_kernels(&exact);
     Ok(found)

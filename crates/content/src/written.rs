@@ -69,12 +69,12 @@ impl Written {
         }
     }
 
-    /// The block at a position, without a cursor of the caller's: `nowhere`, an unused one, is copied where duplicates come in rounds.
+    /// Returns the block at a position for a caller that keeps no cursor. `unused_cursor` is copied where duplicates come in rounds.
     #[inline]
-    pub fn at_anywhere(&self, position: u64, nowhere: &Cursor) -> NextBlock {
+    pub fn at_anywhere(&self, position: u64, unused_cursor: &Cursor) -> NextBlock {
         match (self.shares.at(position), &self.references) {
             (Block::Again { duplicates, .. }, References::Rounds(rounds)) => {
-                NextBlock::Again(rounds.at(duplicates, &mut nowhere.clone()))
+                NextBlock::Again(rounds.at(duplicates, &mut unused_cursor.clone()))
             }
             (block, _) => self.without_cursor(block),
         }

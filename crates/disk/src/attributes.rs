@@ -13,9 +13,9 @@ pub const LOGICAL_BLOCKS: [u32; 2] = [512, 4096];
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Destage {
-    /// At a flush, or when 32 MiB wait, and no earlier: whatever a layer does not flush is at risk.
+    /// Only at a flush, or once 32 MiB are waiting: data that a layer does not flush are at risk.
     AtFlush,
-    /// The oldest half once 32 MiB wait, and nothing at a flush, which it confirms all the same: a disk that lies.
+    /// A disk that lies: it confirms a flush but writes nothing; once 32 MiB are waiting, it writes the oldest half.
     Never,
 }
 
@@ -53,7 +53,7 @@ pub struct Attributes {
 }
 
 impl Attributes {
-    /// Tells whether nothing is asked for.
+    /// Tells whether no attribute is requested.
     pub fn is_usual(&self) -> bool {
         *self == Self::default()
     }

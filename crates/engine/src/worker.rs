@@ -26,18 +26,18 @@ use crate::verify::WorkerVerifier;
 
 /// Longest wait for a completion before the worker checks the clock and the load's status again.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// Failures in a row after which a worker gives the target up.
+/// Number of consecutive failures after which a worker ends the load.
 const FAILURES: u64 = 1_000;
-/// Time without any success after which it is enough that as many I/Os in a row fail as the depth, nanoseconds.
+/// Time without any success after which as many consecutive failures as the depth end the load, nanoseconds.
 const FAILING_NS: u64 = 10_000_000_000;
 /// Longest wait at the end for the next of the I/Os in flight, nanoseconds: longer than the 30 s for which disks may stall.
 const DRAIN_NS: u64 = 45_000_000_000;
-/// The longest wait for I/Os in flight after Ctrl-C, nanoseconds.
+/// Longest wait for the next of the I/Os in flight after Ctrl-C, nanoseconds.
 const DRAIN_FINISH_NS: u64 = 4_000_000_000;
 /// Longest wait for all I/Os in flight when the user wants to stop at once, nanoseconds.
 const DRAIN_NOW_NS: u64 = 2_000_000_000;
 
-/// Returns how long a worker waits at its end, nanoseconds.
+/// Returns the longest wait of a worker at its end, nanoseconds: for the next I/O, or with [`Level::Now`] for all of them.
 fn drain_ns(level: Level) -> u64 {
     match level {
         Level::None => DRAIN_NS,

@@ -1,7 +1,7 @@
 //! Joint distribution of the LZ4 sizes of consecutive blocks, for the profile.
 //!
 //! It counts pairs of blocks that follow each other into VDO's packer and stay there. A block whose content comes again while
-//! the packer holds it leaves the packer: it is counted separately, by its size.
+//! the packer holds it leaves the packer: such a *near* block is counted separately, by its size.
 
 use std::collections::VecDeque;
 
@@ -11,9 +11,9 @@ use reduce::{BLOCK, prefetch};
 /// Sizes that pairs are counted by, bytes.
 const STEP: usize = 32;
 const STEPS: usize = BLOCK / STEP + 1;
-/// Classes in a profile. More would tell more of the data than a packer can see.
+/// Number of classes in a profile. More would describe differences that a packer does not use.
 const CLASSES: usize = 16;
-/// Blocks that may still turn out to be near. The packer holds fewer.
+/// Number of blocks that are held back before they are counted, because they may still turn out to be near. The packer holds fewer.
 const HELD: usize = 512;
 /// Blocks between the prefetch of a pair's counter and its use: the counters (130 KiB) do not stay in the cache.
 const SOON: usize = 8;
@@ -117,7 +117,7 @@ impl Neighbours {
         let mut here = 0.0;
         for (step, mass) in mass.into_iter().enumerate() {
             let classes = CLASSES - upto_bytes.len();
-            // Begins a new class where this step would make the class too large by more than it is too small without it.
+            // Begin a new class if the class would exceed its target size by more with this step than it misses it without.
             if here > 0.0 && classes > 1 && here + mass / 2.0 > left / classes as f64 {
                 upto_bytes.push((step * STEP - 1) as u32);
                 left -= here;

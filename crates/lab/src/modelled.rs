@@ -1,4 +1,4 @@
-//! Modelled disks: for each a process of the host that serves it to the machine, and ends with it.
+//! Modelled disks: one host process for each, which serves the disk to the machine and ends with the machine.
 
 use std::fs::File;
 use std::io::{Read, Seek};
@@ -19,7 +19,7 @@ use crate::spec::{Disk, ModelledDisk, VmSpec};
 use crate::watchdog::{Exit, Watchdog};
 use crate::{Error, Result};
 
-/// Room that a store gets beside the stored bytes: for versions in the disk's cache.
+/// Memory that a store gets in addition to the stored bytes, for versions of blocks in the disk's cache.
 const VERSIONS: Bytes = Bytes(128 * Bytes::MIB);
 /// Largest number of requests in a trace, which take 64 MiB.
 const MOST_REQUESTS: u64 = 2 << 20;
@@ -43,7 +43,8 @@ pub(crate) struct Server {
     /// The end of its process; `None` before that.
     ended: Option<Exit>,
     trace: File,
-    said: File,
+    /// Standard output and standard error of its process.
+    output_file: File,
     facts: DiskFacts,
 }
 
@@ -91,9 +92,11 @@ fn serve(
     let cannot = |source| Error::System { what: "cannot make a socket".into(), source };
     let address = SocketAddr::from_abstract_name(&name).map_err(cannot)?;
     let listener = UnixListener::bind_addr(&address).map_err(cannot)?;
-    let share = |source| Error::System { what: "cannot duplicate a descriptor".into(), source };
-    let (trace, said) = (nameless_file(spec.cache.dir())?, nameless_file(spec.cache.dir())?);
-    let theirs = OwnedFd::from(trace.try_clone().map_err(share)?);
+    let not_duplicated =
+        |source| Error::System { what: "cannot duplicate a descriptor".into(), source };
+    let trace = nameless_file(spec.cache.dir())?;
+    let output_file = nameless_file(spec.cache.dir())?;
+    let server_trace = OwnedFd::from(trace.try_clone().map_err(not_duplicated)?);
     let service = Service {
         role: disk.role.clone(),
         size: disk.size,
@@ -102,7 +105,7 @@ fn serve(
         attributes: disk.attributes.clone(),
         seed: model.seed,
         most: Bytes(disk.size.0.saturating_add(VERSIONS.0)),
-        trace: inherited_name(&theirs).into(),
+        trace: inherited_name(&server_trace).into(),
         most_requests: MOST_REQUESTS,
         contents: contents.as_ref().map(|file| inherited_name(file).into()),
     };
@@ -110,15 +113,16 @@ fn serve(
     // The disk is served by this same program.
     let mut command = Command::new("/proc/self/exe");
     command.args(["disk", "serve", &words]).stdin(OwnedFd::from(listener));
-    command.stdout(said.try_clone().map_err(share)?).stderr(said.try_clone().map_err(share)?);
-    sys::lifeline::tie(&mut command, contents.into_iter().chain([theirs]).collect());
+    command.stdout(output_file.try_clone().map_err(not_duplicated)?);
+    command.stderr(output_file.try_clone().map_err(not_duplicated)?);
+    sys::lifeline::tie(&mut command, contents.into_iter().chain([server_trace]).collect());
     let watchdog = Watchdog::start(command, began + spec.deadline + PATIENCE)?;
     let options = format!("vhost-user-blk-pci,queue-size={}", ::disk::front::RING_SIZE);
     let (role, size) = (disk.role.clone(), disk.size);
     let model = Some(facts(model));
     let attributes = disk.attributes.clone();
     let facts = DiskFacts { role, size, options, note: None, attributes, model };
-    Ok(Server { name, watchdog, ended: None, trace, said, facts })
+    Ok(Server { name, watchdog, ended: None, trace, output_file, facts })
 }
 
 fn facts(model: &ModelledDisk) -> ModelFacts {
@@ -171,7 +175,7 @@ impl Server {
     }
 
     fn output(&mut self) -> String {
-        String::from_utf8_lossy(&all(&mut self.said)).into_owned()
+        String::from_utf8_lossy(&all(&mut self.output_file)).into_owned()
     }
 
     /// Waits for its end, now that its machine is gone; returns how it served, and its trace.

@@ -47,7 +47,7 @@ pub(crate) const COARSE_CHUNKS: LayerRule = LayerRule {
     reads: "the most hits that the cache can have in measured loads, with its chunks and with the smallest chunks that it could have",
     threshold: Threshold::above(2.0, Unit::Percent),
     remedy: "Take a smaller chunk_size: it costs metadata, and memory.",
-    source: "a formula for zipf: 94 % of the reads at chunks of 64 KiB, 87 at 1 MiB, for 48 GiB of data and 4 of cache",
+    source: "formula for Zipf's law: with 48 GiB of data and 4 GiB of cache, 94 % of the reads hit with chunks of 64 KiB, 87 % with 1 MiB",
     check: Check::Plan(coarse_chunks),
 };
 
@@ -59,7 +59,7 @@ fn coarse_chunks(facts: &PlannedFacts, threshold: ThresholdTest) -> Option<Obser
         Some(Observation {
             severity: Severity::Note,
             message: Some(format!(
-                "In stage {} chunks of {size} could hit more than those that the cache has.",
+                "In stage {}, chunks of {size} could give more hits than the present chunks.",
                 stage.name
             )),
             figures: vec![
@@ -119,7 +119,7 @@ pub(crate) const UNKNOWN_CONTENTS: LayerRule = LayerRule {
     reads: "stages before the first measured reads: states, and loads that read",
     threshold: None,
     remedy: "Put a stage of a state before it (do = \"state\", is = \"empty\", \"warmed\" or \"junk\"), or measure the same reads once more after it.",
-    source: "articles on lvmcache: an empty cache and one full of junk differed fifty times",
+    source: "articles on lvmcache: an empty cache and one full of junk differed by a factor of fifty",
     check: Check::Plan(unknown_contents),
 };
 

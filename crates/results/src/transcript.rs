@@ -17,11 +17,11 @@ pub struct TranscriptEntry {
     pub at_ns: u64,
     /// Index of the cell it was for; `None` outside cells.
     pub cell: Option<usize>,
-    /// The number of its step among those that raise the stack, in the plan of the cell, from 0; `None` of what is no such step, and in
-    /// results of versions before there were numbers.
+    /// Number of its step among those that build the stack, in the plan of the cell, from 0; `None` for any other command or action, and in
+    /// results of versions that did not number the steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<usize>,
-    /// The number of the action in the undo of that step, from 0; `None` of what undid none.
+    /// Number of the action within the undo of that step, from 0; `None` if it does not undo a step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<usize>,
     /// Names in braces that were bound since the line before, with their values.

@@ -1,8 +1,9 @@
-//! Remains of a killed run on this machine, and taking them down.
+//! Remains of a killed run on this machine, and their removal.
 //!
-//! Steps that the transcript shows as begun are undone in reverse, with the undo actions that the layers of this program give; things that carry
-//! the run's tag and are still there are then removed by their own kind. Nothing without the tag is touched, except a device under a layer, and
-//! that only while something of the run stands on it.
+//! First, things with the run's tag that stand on the stack are removed, then the steps that the transcript shows as begun are undone in reverse,
+//! with the undo actions that the layers of this program give, and last, other things with the tag are removed by actions for their kind. Things
+//! without the tag are left alone, except a device under a layer while something of the run stands on it, and settings of the kernel that still
+//! have the value that the run wrote.
 
 mod begun;
 
@@ -107,7 +108,7 @@ impl Cleaning {
         Ok(cleaning)
     }
 
-    /// Adds what one cell has still to undo, the last step first.
+    /// Adds the steps that one cell still has to undo, the last step first.
     fn take_over(&mut self, planned: &CellPlan, begun: Vec<Begun>) {
         self.follow_renamed();
         for Begun { step, .. } in &begun {
@@ -122,14 +123,14 @@ impl Cleaning {
         }
     }
 
-    /// Owes what is left of the undo of a begun step.
+    /// Plans the undo actions of a begun step that have not been carried out.
     fn owe(&mut self, cell: usize, Begun { number, step, left }: Begun) {
         // If the step's result carries the run's mark, all of its undo is the run's.
         let marked = left.iter().any(|(_, action)| self.marked(action).is_some());
         let (ours, others): (Vec<_>, Vec<_>) = left.into_iter().partition(|(_, action)| {
             marked || self.is_ours(action) || self.restores(&step.action, action)
         });
-        // Without the mark the device has nothing to be wiped, provided that it is the device the run wrote to.
+        // A device without the mark needs no wipe. A device that cannot be examined is reported: it may carry the mark.
         let unseen: Vec<_> = others.iter().filter_map(|(_, action)| self.unseen(action)).collect();
         self.unseen.extend(unseen);
         // Left out: an attribute that has another value by now was changed by somebody else, or is gone.
@@ -145,15 +146,15 @@ impl Cleaning {
         let others = others.iter().filter(|(_, action)| noted(action));
         let others: Vec<_> = others.map(|(_, action)| self.shown(action)).collect();
         self.left_alone.extend(others);
-        // Cells make things of the same names, one after the other.
-        let elsewhere = self.owed.iter().filter(|(of, _)| *of != cell);
-        let told: Vec<_> = elsewhere.flat_map(|(_, owed)| &owed.actions).cloned().collect();
-        let is_told = |action: &Action| told.iter().any(|(_, told)| told == action);
-        // Another cell's things may have other names.
+        // Cells create things with the same names, so an undo that another cell already has is not repeated.
+        let of_others = self.owed.iter().filter(|(other, _)| *other != cell);
+        let planned: Vec<_> = of_others.flat_map(|(_, owed)| &owed.actions).cloned().collect();
+        let is_planned = |action: &Action| planned.iter().any(|(_, planned)| planned == action);
+        // The names are resolved now, because another cell may bind them to other things.
         let named =
             |(part, action)| (part, self.executor.resolve_action(&action).unwrap_or(action));
         let ours = ours.into_iter().map(named);
-        let actions: Vec<_> = ours.filter(|(_, action)| !is_told(action)).collect();
+        let actions: Vec<_> = ours.filter(|(_, action)| !is_planned(action)).collect();
         if !actions.is_empty() {
             self.owed.push((cell, Owed { actions, ..Owed::all_of(number, &step) }));
         }

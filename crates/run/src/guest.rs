@@ -56,28 +56,35 @@ pub fn cells<L: Link>(
         None => Ok(Clock::real()),
     };
     let half = (link, interrupt, &clock as &ClockOf);
-    on(site, &mission.plan, &mission.injections, half, &mission.known, |scene, executor| {
-        check_environment(mission, site)?;
-        for &index in &mission.cells {
-            let plan = cell_of(&mission.plan, index)?;
-            let begun = mission.begun.as_ref().filter(|begun| begun.cell == index);
-            let state = match begun {
-                Some(begun) => {
-                    cell::go_on(scene, plan, &mut executor(), &mut loader, *begun.clone())
+    with_context(
+        site,
+        &mission.plan,
+        &mission.injections,
+        half,
+        &mission.known,
+        |scene, executor| {
+            check_environment(mission, site)?;
+            for &index in &mission.cells {
+                let plan = cell_of(&mission.plan, index)?;
+                let begun = mission.begun.as_ref().filter(|begun| begun.cell == index);
+                let state = match begun {
+                    Some(begun) => {
+                        cell::go_on(scene, plan, &mut executor(), &mut loader, *begun.clone())
+                    }
+                    None if mission.asks.contains(&index) && !needed(index, scene, inbox)? => break,
+                    None => cell::run(scene, plan, &mut executor(), &mut loader),
+                };
+                if let Some(error) = scene.recorder.failure() {
+                    return Err(error);
                 }
-                None if mission.asks.contains(&index) && !needed(index, scene, inbox)? => break,
-                None => cell::run(scene, plan, &mut executor(), &mut loader),
-            };
-            if let Some(error) = scene.recorder.failure() {
-                return Err(error);
+                // An injected interrupt ends its cell only; the user's ends the run. A cell that is still running continues on another guest.
+                if state == CellState::Running || interrupt.level() != sys::interrupt::Level::None {
+                    break;
+                }
             }
-            // An injected interrupt ends its cell only; the user's ends the run. A cell that is still running continues on another guest.
-            if state == CellState::Running || interrupt.level() != sys::interrupt::Level::None {
-                break;
-            }
-        }
-        Ok(())
-    })
+            Ok(())
+        },
+    )
 }
 
 /// Refuses settings of the environment that this guest does not take, before the first of its cells.
@@ -143,7 +150,7 @@ pub fn keep_stack<L: Link>(
 ) -> Result<(), RunError> {
     let clock = |_: &Recorder| Ok(Clock::real());
     let half = (link, interrupt, &clock as &ClockOf);
-    on(site, &held.plan, &[], half, &BTreeMap::new(), |scene, executor| {
+    with_context(site, &held.plan, &[], half, &BTreeMap::new(), |scene, executor| {
         let state =
             cell::with_raised_stack(scene, cell_of(&held.plan, held.cell)?, &mut executor(), work);
         ended(state, scene.recorder)
@@ -152,7 +159,7 @@ pub fn keep_stack<L: Link>(
 
 /// Sends the facts of this machine to the host, and does `work` with the context that all cells of `plan` share and with executors that
 /// know its devices and corpora.
-fn on<L: Link>(
+fn with_context<L: Link>(
     site: &Site,
     plan: &Plan,
     injections: &[Injection],

@@ -51,8 +51,8 @@ impl LoadSpec {
         Ok(range)
     }
 
-    /// Number of bytes at the end of a range that no I/O reaches, because its size is no multiple of the distance of places. 0 where the load does
-    /// not go over its range.
+    /// Returns the number of bytes at the end of a range that no I/O reaches because the range is not a multiple of the distance between two places;
+    /// 0 for a load that always accesses the same block.
     pub fn unreached_tail(&self, range: &Range) -> Bytes {
         let roams = |op: &OpName| !matches!(self.pattern_of(*op), Pattern::Single { .. });
         let reached = self.placed().filter(roams).filter_map(|op| self.reach(op, range)).max();

@@ -16,7 +16,7 @@ Examples:
 pub struct AgeArgs {
     /// A directory on XFS, ext4, btrfs, or another file system that tells where files lie.
     pub directory: PathBuf,
-    /// JSON on standard output, people's text on standard error.
+    /// JSON on standard output, text for people on standard error.
     #[arg(long)]
     pub json: bool,
 }

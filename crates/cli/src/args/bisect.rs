@@ -66,13 +66,13 @@ pub struct BisectFigureArgs {
     /// The figure that tells good from bad, by its id (iops, latency_p99_ns, ...).
     #[arg(long, value_name = "ID")]
     pub metric: String,
-    /// The measured stage that the figure is of [default: the only one].
+    /// The measured stage of the figure [default: the only one].
     #[arg(long, value_name = "NAME")]
     pub stage: Option<String>,
-    /// The operation that the figure is of [default: the only one].
+    /// The operation of the figure [default: the only one].
     #[arg(long, value_name = "NAME", conflicts_with = "layer")]
     pub operation: Option<String>,
-    /// The layer or device that the figure is of [default: the only one].
+    /// The layer or device of the figure [default: the only one].
     #[arg(long, value_name = "NAME")]
     pub layer: Option<String>,
     /// The most pairs of a step, 5 to 27: a candidate that they do not decide is passed over.
@@ -97,7 +97,7 @@ pub struct BisectFigureArgs {
     /// Seed of everything random [default: a fresh one, printed and stored].
     #[arg(long)]
     pub seed: Option<Seed>,
-    /// The outcome as JSON on standard output (docs/json.md), people's text on standard error.
+    /// The outcome as JSON on standard output (docs/json.md), text for people on standard error.
     #[arg(long)]
     pub json: bool,
     /// Slow the simulation down to this many real seconds for each simulated one.
@@ -148,7 +148,7 @@ pub struct BisectStepArgs {
     /// The variant to decide on.
     #[arg(long, value_name = "NAME")]
     pub candidate: String,
-    /// A candidate is bad if it is worse than the good one by more than this: best half of the difference between the ends.
+    /// A candidate is bad if it is worse than the good one by more than this: ideally half of the difference between the ends.
     #[arg(long, value_name = "SHARE")]
     pub worse_by: Percent,
     /// Directory in which each call makes a directory of its results [default: ./NAME-bisect-UTCTIME].

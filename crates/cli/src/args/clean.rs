@@ -17,7 +17,7 @@ pub struct CleanArgs {
     /// Take it down.
     #[arg(long)]
     pub yes: bool,
-    /// JSON on standard output, people's text on standard error.
+    /// JSON on standard output, text for people on standard error.
     #[arg(long)]
     pub json: bool,
 }

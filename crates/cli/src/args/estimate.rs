@@ -54,7 +54,7 @@ pub struct EstimateArgs {
     /// Write a page with pictures.
     #[arg(short, long, value_name = "FILE.html", conflicts_with = "size", value_parser = super::made())]
     pub output: Option<PathBuf>,
-    /// JSON on standard output, people's text on standard error.
+    /// JSON on standard output, text for people on standard error.
     #[arg(long)]
     pub json: bool,
 }

@@ -63,7 +63,7 @@ pub struct LoadArgs {
     /// Seed of everything random [default: a fresh one, printed and stored].
     #[arg(long)]
     pub seed: Option<Seed>,
-    /// JSON lines on standard output, people's text on standard error (docs/json.md).
+    /// JSON lines on standard output, text for people on standard error (docs/json.md).
     #[arg(long)]
     pub json: bool,
 }

@@ -1,4 +1,4 @@
-//! What can be typed. Values are checked here as far as they can be checked alone.
+//! The command line. Each value is checked by itself here; combinations that depend on files or devices are checked later.
 
 mod advise;
 mod age;
@@ -54,7 +54,7 @@ pub use uvdo::{
 
 /// Exit codes, as `--help` shows them.
 const EXIT_CODES: &str = "\
-Exit codes: 0 ok; 1 a gate that was asked for did not hold (--strict, --fail-on); 2 usage; 3 the environment \
+Exit codes: 0 ok; 1 a condition of --strict or --fail-on was not met; 2 usage; 3 the environment \
 lacks something (fathom doctor says what); 4 refused, to keep data safe; 5 incomplete data; 6 teardown failed; 7 nothing to bisect, 8 not decided (fathom bisect); 130 interrupted.";
 
 /// A performance laboratory for Linux storage layers that deduplicate, compress, thin-provision and cache.
@@ -79,27 +79,28 @@ pub enum Command {
     Run(RunArgs),
     /// Load devices or files, and say what they did.
     Load(Box<LoadArgs>),
-    /// Run a job file of fio's, and say where fio does something else than the file says.
+    /// Run a job file of fio, and name the places where fio itself does something else than the file says.
     Fio(FioArgs),
-    /// Make a result of fio's output, to be shown and compared like any other.
+    /// Convert fio's output into a result, which can be shown and compared like any other.
     Import(ImportArgs),
     /// Show a result on the terminal.
     Show(ShowArgs),
     /// Make one self-contained page of results.
     Report(ReportArgs),
-    /// Hold one result against another: what each variant does now, and did before.
+    /// Compare two results, variant by variant.
     Compare(CompareArgs),
-    /// Say what changed between results of one experiment, and between which: the same test on every release.
+    /// Find changes in a series of results of one experiment, such as the same test on every release.
     Trend(TrendArgs),
     /// Find what made a figure worse in a list of variants or kernels, or what mended it, and name it.
     Bisect(Box<BisectArgs>),
     /// Pack a result into one file, which the other commands read directly.
     Pack(PackArgs),
-    /// Make a directory of a packed result.
+    /// Unpack a packed result into a directory.
     Unpack(UnpackArgs),
     /// Write a result as files that other programs read: CSV, JSON lines, Parquet, HdrHistogram's logs, fio's JSON.
     Export(ExportArgs),
-    /// Say what this machine can do, what is wrong with a result and what limits it, what a plan cannot show, or what a stack that you have suffers from.
+    /// Report what this machine can do, what makes a result unreliable and what limits it, which questions a plan cannot answer, or what is
+    /// wrong with an existing stack.
     Doctor(DoctorArgs),
     /// Print what an experiment would do: commands, time, bytes. Touches nothing.
     Explain(ExplainArgs),
@@ -107,7 +108,7 @@ pub enum Command {
     Catalogue(CatalogueArgs),
     /// List the layers that stacks are made of; show one's manual page, settings, metrics, needs.
     Layers(LayersArgs),
-    /// Models of disks: what they are, what they reach, what a load would have done on them. In model time.
+    /// Show modelled disks, measure their speed, and replay a load on them, all in model time.
     #[command(subcommand)]
     Disk(DiskCommand),
     /// Traces of modelled disks.
@@ -122,7 +123,7 @@ pub enum Command {
     Estimate(Box<EstimateArgs>),
     /// Say how fragmented the files of a directory and the free space of its file system are.
     Age(AgeArgs),
-    /// Say from a recording of a device's I/O which cache pays, from which size on more of it does not, and what VDO would need.
+    /// Analyse a recording of a device's I/O: whether a cache pays and up to which size, and what VDO would need.
     Advise(AdviseArgs),
     /// Say where the benches of Fathom itself are.
     #[command(hide = true, disable_help_flag = true)]
@@ -144,7 +145,7 @@ pub struct BenchArgs {
 /// Output for programs.
 #[derive(Debug, Args)]
 pub struct JsonArgs {
-    /// JSON on standard output, people's text on standard error.
+    /// JSON on standard output, text for people on standard error.
     #[arg(long)]
     pub json: bool,
 }

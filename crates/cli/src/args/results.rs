@@ -1,4 +1,4 @@
-//! The arguments of `fathom show`, `fathom report`, `fathom trend` and `fathom doctor`.
+//! The arguments of the commands that read results: show, report, pack, unpack, export, compare, trend and doctor.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ pub struct ShowArgs {
     /// Show every figure, also where the tables are long.
     #[arg(long, conflicts_with_all = ["json", "csv"])]
     pub all: bool,
-    /// Show the layers' own counters at each edge of the stages of each cell, as their tools tell them (`vdostats`, `dmsetup status`);
+    /// Show the layers' own counters at the start and end of the stages of each cell, as their tools print them (`vdostats`, `dmsetup status`);
     /// with --all every counter (`vdostats --verbose`), with --json as JSON.
     #[arg(long, conflicts_with_all = ["csv", "strict", "fail_on"])]
     pub layer_counters: bool,
@@ -114,10 +114,10 @@ pub enum ExportFormat {
 /// `fathom compare`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Each variant that both results have is held against itself: the second over the first. What else differs between the results (kernel, processor, \
+Each variant that both results have is compared: its ratio is second over first. What else differs between the results (kernel, processor, \
 version of Fathom, the experiment's file) is named. The runs of one were made at another time than those of the other, and whatever changed in between, \
-a warmer room or a fuller disk too, is in the difference: variants of one experiment, whose runs alternate, or fathom trend over many results \
-are surer. Exit code 5 where a result is incomplete or was changed.
+a warmer room or a fuller disk too, is in the difference: a comparison of variants within one experiment, whose runs alternate, or fathom trend \
+over many results is more reliable. Exit code 5 where a result is incomplete or was changed.
 
 Examples:
   fathom compare monday/ tuesday/
@@ -170,7 +170,7 @@ pub struct TrendArgs {
     /// The relative change that does not matter in the series of a CSV.
     #[arg(long, value_name = "PERCENT", default_value = "3%", conflicts_with = "results")]
     pub threshold: Percent,
-    /// The direction that is good in the series of a CSV; without it each change just differs.
+    /// The direction that is good in the series of a CSV; without it the verdict on every change is 'differs'.
     #[arg(long, value_enum, conflicts_with = "results")]
     pub better: Option<BetterArg>,
     /// JSON on standard output (docs/json.md).
@@ -199,7 +199,7 @@ fathom doctor /srv --watch 60s; fathom doctor /dev/vg/data --metrics"
 pub struct DoctorArgs {
     /// Directory of a result, to find what makes it unreliable and what limits it; name of a shipped experiment or path of a file, to
     /// find what its plan cannot show; a block device, a path on a mounted file system, or a sosreport (directory or archive), to find what
-    /// the stack there suffers from: read only, no load. Without any, this machine is examined.
+    /// the stack there suffers from: read only, no load. Without a subject, this machine is examined.
     pub subject: Option<PathBuf>,
     /// List every rule: when it looks, at what, its threshold and its source.
     #[arg(long, conflicts_with = "subject")]
@@ -210,8 +210,8 @@ pub struct DoctorArgs {
     /// Scale of an experiment [default: lab, where the experiment has it].
     #[arg(long, value_name = "NAME", requires = "subject", conflicts_with = "rules")]
     pub scale: Option<String>,
-    /// Try the change that should remove a limit: measure the variant with that one change beside the variant as it was, on fresh seeds,
-    /// twice where it helps. For the rule named, else for each limit that is shown.
+    /// Try the change that should remove a limit: measure the variant with that one change beside the unchanged variant, with fresh seeds, and
+    /// a second time if it was better. Applies to the named rule, or without a name to each limit that is shown.
     #[arg(long, value_name = "RULE", num_args = 0..=1, requires = "subject", conflicts_with = "rules")]
     pub prove: Option<Option<String>>,
     /// Prove in the lab, a disposable virtual machine.

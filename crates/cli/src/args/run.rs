@@ -39,7 +39,7 @@ pub struct Common {
     /// Seed of everything random [default: a fresh one, printed and stored].
     #[arg(long)]
     pub seed: Option<Seed>,
-    /// Events as JSON lines on standard output, people's text on standard error.
+    /// Events as JSON lines on standard output, text for people on standard error.
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]

@@ -10,7 +10,7 @@ use super::expected_block::{ExpectedBlock, Tag, ZERO};
 use super::expected_blocks::{ExpectedBlocks, Width, zeroed};
 use crate::error::EngineError;
 
-/// Number of change counters. Several blocks share one, so that it may count too much, but never too little.
+/// Number of change counters. Several blocks share one, so a counter may be too high, but never too low.
 const COUNTERS: usize = 1 << 18;
 
 /// The content that a block had to hold at one moment.
@@ -20,7 +20,7 @@ pub(crate) struct Snapshot {
     count: u16,
 }
 
-/// The purpose for which a load needs a table.
+/// The kind of access for which a load needs expectations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Need {
     /// It changes nothing.
@@ -61,8 +61,8 @@ impl Expectations {
         Self { source: Source::Computed(Box::new(computed), width), counters: Box::new([]) }
     }
 
-    /// Returns the expectations for the next load, on a target that now has `blocks` blocks; of the earlier loads the last `loads` are used. Only a
-    /// load that reads what it writes needs counters and stored blocks.
+    /// Converts the expectations for the next load, on a target that now has `blocks` blocks, using the last `loads` earlier loads. Only a load that
+    /// may read what it writes needs counters and stored blocks.
     pub(crate) fn go_on(self, blocks: u64, need: Need, loads: usize) -> Result<Self, EngineError> {
         let source = match self.source {
             Source::Computed(computed, width) if need != Need::Anything => {
@@ -143,9 +143,9 @@ impl Expectations {
 
     /// Prefetches the entry of `block`.
     #[inline]
-    pub(crate) fn expect(&self, block: usize) {
+    pub(crate) fn prefetch(&self, block: usize) {
         if let Source::Stored(stored) = &self.source {
-            stored.expect(block);
+            stored.prefetch(block);
         }
     }
 
@@ -169,7 +169,7 @@ impl Expectations {
 
     /// Number of changes of `block` from `before` to `now`; `None` if there were many or their number is not known.
     ///
-    /// A write is missed if it had counted itself but not yet changed the entry when the snapshot was taken.
+    /// The number misses a write that had incremented the counter but not yet changed the entry when the snapshot was taken.
     pub(crate) fn changes(
         &self,
         block: usize,

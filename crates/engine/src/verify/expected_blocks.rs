@@ -84,7 +84,7 @@ impl ExpectedBlocks {
 
     /// Prefetches the entry of `block`.
     #[inline]
-    pub(crate) fn expect(&self, block: usize) {
+    pub(crate) fn prefetch(&self, block: usize) {
         match self {
             Self::Four(words) => words.get(block).into_iter().for_each(reduce::prefetch),
             Self::One(bytes) => bytes.get(block).into_iter().for_each(reduce::prefetch),

@@ -85,7 +85,7 @@ impl FastCheck {
                 None => return false,
             },
             // A prefetch, not a load, which would delay the system call while the entry is fetched from memory.
-            Expected::Stored(blocks) if block < blocks.len() => blocks.expect(block),
+            Expected::Stored(blocks) if block < blocks.len() => blocks.prefetch(block),
             Expected::Stored(_) => return false,
         }
         self.pending[slot] = PendingRead { block, expected };

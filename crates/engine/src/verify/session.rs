@@ -98,7 +98,7 @@ impl Session {
         Ok(Some(verifier))
     }
 
-    /// A verifier that knows what the loads before this one know about its targets.
+    /// Returns a verifier with what earlier loads recorded about this load's targets.
     fn carried_verifier(
         &mut self,
         load: &Load,
@@ -249,7 +249,7 @@ impl Session {
         if !checks_after(&load.spec) {
             return None;
         }
-        // A share of a target is whole blocks, but how many is another matter for each.
+        // A size given as a share is a different number of whole blocks on each target, so such a pass reads single blocks.
         let range = load.spec.size.map_or(unit, |size| size.bytes().map_or(unit, |size| size.0));
         let block =
             if range.is_multiple_of(READ) && READ.is_multiple_of(unit) { READ } else { unit };

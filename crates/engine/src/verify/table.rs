@@ -102,8 +102,8 @@ impl Table {
 
     /// Prefetches the entry of `block`.
     #[inline]
-    pub(crate) fn expect(&self, block: usize) {
-        self.expectations.expect(block);
+    pub(crate) fn prefetch(&self, block: usize) {
+        self.expectations.prefetch(block);
     }
 
     /// Tells whether `block` must hold `found` now, ignoring overlaps.

@@ -11,7 +11,7 @@ use crate::written::diagnostic::Diagnostic;
 use crate::written::variants::meant;
 use plan::PlacedLayer;
 
-/// The layers of a stack with the settings that they have by now.
+/// The layers of a stack with their current settings.
 pub(crate) struct RunningLayers<'a> {
     layers: Vec<PlacedLayer>,
     run_tag: &'a str,
@@ -25,7 +25,7 @@ impl<'a> RunningLayers<'a> {
         Self { layers: stack.layers.clone(), run_tag, gone: Vec::new() }
     }
 
-    /// A layer with the settings that it has by now, its kind, and the run's tag.
+    /// Returns a layer with its current settings, its kind, and the run's tag.
     pub(crate) fn layer(
         &mut self,
         name: &str,
@@ -40,7 +40,7 @@ impl<'a> RunningLayers<'a> {
         self.layers.iter().map(|layer| layer.name.clone()).collect()
     }
 
-    /// Returns what the layer allocates on first write, by the settings and sizes that it has by now.
+    /// Returns what the layer allocates on first write, according to its current settings and sizes.
     pub(crate) fn allocates(&self, name: &str) -> Option<Allocate> {
         let layer = self.layers.iter().find(|layer| layer.name == name)?;
         let parsed = (layers::kind(&layer.kind)?.parse)(&layer.settings).ok()?;
@@ -48,7 +48,7 @@ impl<'a> RunningLayers<'a> {
         parsed.raise(&place).ok()?.allocate
     }
 
-    /// Notes what an action of `layer` in `stage` does to a part of it. The error says why that cannot be.
+    /// Records the effect of an action in `stage` on a part of `layer`; the error says why that effect is impossible.
     pub(crate) fn part(
         &mut self,
         layer: &str,
@@ -78,8 +78,12 @@ impl<'a> RunningLayers<'a> {
         Ok(())
     }
 
-    /// Refuses to fill a layer while a part that its figures are about is gone.
-    pub(crate) fn whole(&self, layer: &str, stage: &StageHead) -> Result<(), Diagnostic> {
+    /// Refuses to fill a layer while a part whose fill level the goal refers to is missing.
+    pub(crate) fn check_filled_parts(
+        &self,
+        layer: &str,
+        stage: &StageHead,
+    ) -> Result<(), Diagnostic> {
         let own = self.layers.iter().find(|own| own.name == layer);
         let Some(kind) = own.and_then(|own| layers::kind(&own.kind)) else { return Ok(()) };
         let needed = |part: &str| kind.fills.iter().any(|fills| fills.part == Some(part));
@@ -95,7 +99,7 @@ impl<'a> RunningLayers<'a> {
             || format!("put it before stage '{by}'"),
             |action| {
                 format!(
-                    "put it before stage '{by}', or a stage with action = \"{}\" between",
+                    "put it before stage '{by}', or put a stage with action = \"{}\" between them",
                     action.name
                 )
             },

@@ -144,6 +144,6 @@ fn whole_blocks(key: &Key, size: &Spanned<Bytes>) -> Result<(), Diagnostic> {
         return Ok(());
     }
     let message =
-        format!("{} of a copy is {}, which are no whole blocks of 4 KiB", key.name, value.exact());
+        format!("{} of a copy is {}, which is not a multiple of 4 KiB", key.name, value.exact());
     Err(Diagnostic::of_key(size.span(), message, key))
 }

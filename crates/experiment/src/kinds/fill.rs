@@ -164,7 +164,7 @@ impl StageTask for Fill {
         let by = StageHead { places: self.places(&stage.places).clone(), ..stage.clone() };
         let deadline = stage.deadline.unwrap_or(Self::USUAL_DEADLINE);
         let first = by.driving(&task.first_round(), aims)?;
-        on.running.whole(&task.layer, stage)?;
+        on.running.check_filled_parts(&task.layer, stage)?;
         Ok(vec![StagePlan {
             task: Task::Fill(task),
             ios: None,

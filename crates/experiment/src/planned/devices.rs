@@ -203,7 +203,7 @@ fn image_of(image: &str, experiment: &str) -> Result<Image, (String, &'static st
     let size = length.map_err(cannot)?;
     if size == 0 || size % BLOCK != 0 {
         return Err((
-            format!("{} has {size} B, which are no whole blocks of 4 KiB", path.display()),
+            format!("{} has {size} B, which is not a multiple of 4 KiB", path.display()),
             "fill it up: truncate -s %4096 FILE",
         ));
     }

@@ -64,7 +64,7 @@ fn what_is_missing_or_wrong_in_a_fill_is_told_at_its_place() {
     let until = |text: &str| format!("until = {{ {text} }}\n{BY}");
     let by = |text: &str| format!("{UNTIL}\nby = {{ {text} }}");
     for (fill, line, said) in [
-        (BY.to_owned(), "[[stage]]", "has no end"),
+        (BY.to_owned(), "[[stage]]", "has no goal"),
         (UNTIL.to_owned(), "[[stage]]", "no key 'by'"),
         (format!("until = 5\n{BY}"), "until = 5", "used_percent"),
         (until("metric = \"used_percent\", at_least = 9"), "until", "no key 'layer'"),

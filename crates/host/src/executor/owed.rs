@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct Owed {
     /// The purpose of the step.
     pub about: String,
-    /// The number of the step among those that raise the stack, in the plan of its cell; `None` of another.
+    /// Number of the step among those that build the stack, in the plan of its cell; `None` for any other step.
     pub step: Option<usize>,
     /// Actions that undo it, in this order, each with its number in the step's undo.
     pub actions: Vec<(usize, Action)>,

@@ -22,7 +22,7 @@ use crate::twin::Twin;
 const VOLUME: &str = "volume";
 
 const KEYS: &[Key] = keys! {
-    "size", Told(["all of the device", "a size; lvm rounds it up to 4 MiB", "\"1G\""]), "Size of the volume.";
+    "size", Told(["all of the device", "a size; lvm rounds it up to a multiple of 4 MiB", "\"1G\""]), "Size of the volume.";
 };
 
 pub(crate) const KIND: Kind = Kind {

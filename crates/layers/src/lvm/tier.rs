@@ -33,7 +33,11 @@ pub(crate) const INPUTS: [Input; 2] = [
 /// The size of the volume as a setting.
 pub(crate) const SIZE: Key = Key {
     name: "size",
-    values: Told(["all of the origin device", "a size; lvm rounds it up to 4 MiB", "\"2G\""]),
+    values: Told([
+        "all of the origin device",
+        "a size; lvm rounds it up to a multiple of 4 MiB",
+        "\"2G\"",
+    ]),
     help: "Size of the cached volume.",
 };
 

@@ -34,9 +34,9 @@ pub(super) const KEYS: &[Key] = keys! {
         "What makes the volume: lvm2, or vdoformat and a table of device-mapper, which allows smaller slabs and caches.";
     "tail_size", Told(["131328k", "a multiple of 4k from 131328k: the recovery journal and the slab summary; only with a tail", "\"131328k\""]),
         "How much of the end of the pool lies on the device that is given as tail.";
-    "logical_size", Told(["as large as the pool", "a size; lvm rounds it up to 4 MiB, a table to 4 KiB", "\"80G\""]),
+    "logical_size", Told(["as large as the pool", "a size; lvm rounds it up to a multiple of 4 MiB, a table of 4 KiB", "\"80G\""]),
         "Size of the volume that VDO offers. It may be many times the pool's size.";
-    "physical_size", Told(["all of the device", "a size; lvm rounds it up to 4 MiB, a table to 4 KiB", "\"10G\""]),
+    "physical_size", Told(["all of the device", "a size; lvm rounds it up to a multiple of 4 MiB, a table of 4 KiB", "\"10G\""]),
         "Size of the pool that holds data and metadata.";
     "block_map_cache", Size(128 << 20, ["whole MiB from 128M (from 16M with via = \"table\"), and at least 16M for each logical thread", "\"128M\""]),
         "Memory for pages of the block map. One page maps 812 blocks; a miss costs a read and a write of a page.";

@@ -79,9 +79,13 @@ fn device(set: &ResultSet, variant: usize, column: &str, words: &str) -> Chart {
         with_median(&look, lines)
     };
     let series: Vec<Series> = groups.into_iter().enumerate().flat_map(drawn).collect();
-    let reading = "One colour for each block device of the stack, as the kernel's diskstats count. Where a lower device \
-                   moves more than the one above it, a layer amplifies; where less, it saves.";
-    let same = if shared { " Devices that moved the same share a line." } else { "" };
+    let reading = "One colour for each block device of the stack, counted by the kernel's diskstats. If a lower device moves \
+                   more data than the one above it, a layer amplifies; if it moves less, a layer saves.";
+    let same = if shared {
+        " Devices that moved the same amount of data have one line together."
+    } else {
+        ""
+    };
     Chart {
         id: format!("{variant}-{column}"),
         title: format!("Bytes {words} the devices of {of}"),
@@ -99,7 +103,7 @@ fn device(set: &ResultSet, variant: usize, column: &str, words: &str) -> Chart {
     }
 }
 
-/// The most by which two lines differ, as a share of all that they add up to, of which one would hide the other.
+/// Largest difference between two lines of which one would hide the other, as a share of the sum of their larger values.
 const SAME: f64 = 0.01;
 
 /// Tells whether the lines of two devices lie on each other in every repeat.

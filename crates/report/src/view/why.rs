@@ -87,18 +87,18 @@ pub fn why(
     let change = greatest(variants.len(), rows)?;
     let base = variants.first()?;
     let new = variants.get(change.variant)?;
-    let own = rows.iter().filter(|row| row.scope.stage == change.row.scope.stage);
+    let stage_rows = rows.iter().filter(|row| row.scope.stage == change.row.scope.stage);
     let of_stage = change.row.scope.stage.as_deref();
     let ios = ios(set, &base.name, of_stage).zip(ios(set, &new.name, of_stage));
-    let sides = Sides { rows: own.collect(), variants, change: &change, ios };
+    let sides = Sides { rows: stage_rows.collect(), variants, change: &change, ios };
     let mut counted = sides.counts();
     let first = if counted.is_empty() { None } else { Some(counted.remove(0)) };
     let limits = Limits { set, findings, stage: of_stage };
-    let limit = change.worse.then(|| limits.own(&base.name, &new.name)).flatten();
+    let limit = change.worse.then(|| limits.nearest(&base.name, &new.name)).flatten();
     let all = first.into_iter().chain(limit).chain(sides.cpu()).chain(counted);
     let causes: Vec<Cause> = all.take(MOST).collect();
-    let said = does(change.row, change.ratio, Some(&named(&base.name)));
-    let of = format!("Why {} {said}{}", named(&new.name), stage(change.row));
+    let change_text = does(change.row, change.ratio, Some(&named(&base.name)));
+    let of = format!("Why {} {change_text}{}", named(&new.name), stage(change.row));
     (!causes.is_empty()).then_some(Why { of, causes })
 }
 
@@ -116,26 +116,27 @@ fn greatest(variants: usize, rows: &[FigureRow]) -> Option<Change<'_>> {
             let compared = row.comparisons.get(variant)?.as_ref()?;
             let ratio = compared.ratio.filter(|ratio| *ratio > 0.0)?;
             let worse = (ratio > 1.0) == (row.better == Better::Lower);
-            let told = ratio.ln().abs() > CHANGED.ln();
+            let is_large = ratio.ln().abs() > CHANGED.ln();
             // An undecided change needs no reason.
             let decided = matches!(compared.verdict, Some(Verdict::Better | Verdict::Worse));
-            (told && decided).then_some(Change { row, variant, ratio, worse })
+            (is_large && decided).then_some(Change { row, variant, ratio, worse })
         })
     });
     let all: Vec<Change> = changes.collect();
     // Of several stages and variants, the one in which this figure changed most.
     let first = all.first()?.row.metric.as_str();
-    let own = all.into_iter().filter(|change| change.row.metric == first);
-    own.max_by(|a, b| a.ratio.ln().abs().total_cmp(&b.ratio.ln().abs()))
+    let of_metric = all.into_iter().filter(|change| change.row.metric == first);
+    of_metric.max_by(|a, b| a.ratio.ln().abs().total_cmp(&b.ratio.ln().abs()))
 }
 
 /// Returns the I/Os of the load of a stage, or of the only measured one: the median over the cells; `None` where it has no load.
 fn ios(set: &ResultSet, variant: &str, stage: Option<&str>) -> Option<f64> {
     let records = set.cells_of(variant).filter(|cell| cell.done());
     let of_cell = records.filter_map(|cell| {
-        let own = cell.record.as_ref()?.stages.iter().filter(|own| own.measured);
-        let own = own.filter(|own| stage.is_none_or(|stage| own.name == stage));
-        let ios: u64 = own.filter_map(|own| own.load.as_ref()).map(|load| load.counted_ios()).sum();
+        let stages = cell.record.as_ref()?.stages.iter().filter(|record| record.measured);
+        let stages = stages.filter(|record| stage.is_none_or(|stage| record.name == stage));
+        let loads = stages.filter_map(|record| record.load.as_ref());
+        let ios: u64 = loads.map(|load| load.counted_ios()).sum();
         (ios > 0).then_some(ios as f64)
     });
     median(of_cell.collect())
@@ -146,8 +147,8 @@ impl Sides<'_> {
     fn of_devices(&self, metric: &str, variant: usize) -> Option<f64> {
         let device = |row: &&&FigureRow| {
             let name = row.scope.as_layer();
-            let own = self.variants.get(variant).map(|variant| &variant.devices);
-            name.is_some_and(|name| own.is_some_and(|own| own.contains_key(name)))
+            let devices = self.variants.get(variant).map(|variant| &variant.devices);
+            name.is_some_and(|name| devices.is_some_and(|devices| devices.contains_key(name)))
         };
         self.sum(&[metric], variant, &device)
     }
@@ -209,10 +210,15 @@ impl Sides<'_> {
             None => [String::new(), String::new()],
         };
         let mut counters = format!("{name}: {new} {is}{is_each}, {base} {was}{was_each}");
-        if let Some((part, of_all, own)) = self.part(metric).filter(|_| self.change.worse) {
+        if let Some((part, of_all, layer_share)) = self.part(metric).filter(|_| self.change.worse) {
             let moved = if metric == "device_reads" { "read" } else { "written" };
-            text.push_str(&format!("; {} the bytes {moved} are {}", share(of_all), own.words));
-            counters.push_str(&format!("; {}: {}", own.counter, grouped(part.round() as u64)));
+            text.push_str(&format!(
+                "; {} the bytes {moved} are {}",
+                share(of_all),
+                layer_share.words
+            ));
+            let amount = grouped(part.round() as u64);
+            counters.push_str(&format!("; {}: {amount}", layer_share.counter));
         }
         Cause { text: format!("{text}."), counters }
     }
@@ -252,8 +258,8 @@ impl Sides<'_> {
         // The ratio from the table, which compares runs in pairs, so that the page does not show two different ratios.
         let compared = row.comparisons.get(self.change.variant).and_then(Option::as_ref);
         let ratio = compared.and_then(|compared| compared.ratio).unwrap_or(after / before);
-        let told = if self.change.worse { ratio > MORE } else { ratio < 1.0 / MORE };
-        if !told || !ratio.is_finite() {
+        let is_large = if self.change.worse { ratio > MORE } else { ratio < 1.0 / MORE };
+        if !is_large || !ratio.is_finite() {
             return None;
         }
         let part = self.part(&row.metric).filter(|_| self.change.worse);
@@ -270,9 +276,9 @@ impl Sides<'_> {
         let show = |value: f64| wording::value(row.unit, value);
         let mut text = format!("{} times the {}", factor(ratio), row.label);
         let mut counters = format!("{}: {new} {}, {base} {}", row.label, show(after), show(before));
-        if let Some((part, of_all, own)) = part {
-            text.push_str(&format!("; {} it is {}", share(of_all), own.words));
-            counters.push_str(&format!("; {}: {}", own.counter, show(part)));
+        if let Some((part, of_all, layer_share)) = part {
+            text.push_str(&format!("; {} it is {}", share(of_all), layer_share.words));
+            counters.push_str(&format!("; {}: {}", layer_share.counter, show(part)));
         }
         Some(Cause { text: format!("{text}."), counters })
     }
@@ -298,15 +304,15 @@ struct Limits<'a> {
 
 impl Limits<'_> {
     /// Returns the limit that a variant came nearest to in the stage, if its base did not come near it.
-    fn own(&self, base: &str, variant: &str) -> Option<Cause> {
-        let own = self.of(variant).filter(|finding| self.in_stage(finding));
-        let own = own.filter(|finding| {
+    fn nearest(&self, base: &str, variant: &str) -> Option<Cause> {
+        let in_stage = self.of(variant).filter(|finding| self.in_stage(finding));
+        let not_of_base = in_stage.filter(|finding| {
             let both = |other: &Finding| {
                 other.rule == finding.rule && percent(other) >= ALIKE * percent(finding)
             };
             percent(finding) >= LIMIT && !self.of(base).any(both)
         });
-        let nearest = own.max_by(|a, b| percent(a).total_cmp(&percent(b)))?;
+        let nearest = not_of_base.max_by(|a, b| percent(a).total_cmp(&percent(b)))?;
         let figures = nearest.figures.iter();
         let counters: Vec<String> = figures
             .map(|figure| format!("{} {}", figure.name, figure.unit.show(figure.value)))

@@ -24,7 +24,7 @@ use crate::watch::CellSamplers;
 const EARLIEST: f64 = 0.1;
 const LATEST: f64 = 0.9;
 
-/// Continues a cell, and its clock, on this machine; its record has been handed in when this returns.
+/// Continues a cell and its clock on this machine; the cell's record has been sent when this returns.
 pub(crate) fn go_on(
     scene: &CellContext,
     plan: &CellPlan,
@@ -38,7 +38,7 @@ pub(crate) fn go_on(
     } = from;
     loader.take_up(known);
     let halted = plan.stages.get(halt.stage);
-    // A machine that crashed during a load could not note that the crash worked on the target.
+    // The machine that crashed during a load could not record what the crash stage worked on.
     if let Some(crash) = halted.filter(|stage| stage.cuts_load) {
         loader.worked_on(crash);
     }
@@ -82,7 +82,7 @@ impl Running<'_> {
         }
     }
 
-    /// Does the steps before the machine reboots, after which its devices are no longer held.
+    /// Releases the devices, then carries out the steps before the machine reboots.
     pub(super) fn before_boot(&mut self, steps: &[Step]) -> Result<(), Stop> {
         self.executor.intact("take the stack down").map_err(|error| stopped(&error))?;
         self.executor.release();
@@ -108,7 +108,11 @@ impl Running<'_> {
             record: self.record,
             known: loader.known(),
         };
-        tracing::info!(cell = suspended.cell, stage = halt.stage, "the cell goes on elsewhere");
+        tracing::info!(
+            cell = suspended.cell,
+            stage = halt.stage,
+            "the cell continues on another machine"
+        );
         self.scene.recorder.send(Message::Suspended(Box::new(suspended)));
         if after.is_sudden() {
             // A sudden end: nothing is finished here, and the host kills this machine.
@@ -132,7 +136,7 @@ impl Running<'_> {
         let mut record = self.record.clone();
         // Counters start at 0 on the next machine, so the figures so far are final.
         figures::of_stages(self.plan, &watch.marked(), &mut record.stages, self.final_stages);
-        let error = Some(format!("it was not finished: stage '{}' came during it", crash.name));
+        let error = Some(format!("it was not finished: stage '{}' cut it off", crash.name));
         record.stages.push(StageRecord { error, ..stage.begun(index, start_ns) });
         let cell = SuspendedCell {
             after: self.ends_by(halt),

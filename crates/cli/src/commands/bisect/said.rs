@@ -1,4 +1,4 @@
-//! The words about a bisection: its progress, its end, and JSON.
+//! Texts of a bisection: its progress, its outcome, and JSON.
 
 use std::path::Path;
 
@@ -13,10 +13,10 @@ use super::state::State;
 use crate::failure::Failure;
 use crate::terminal::{Style, Text};
 
-/// Largest number of figures that hardly vary which are named on the terminal.
+/// Largest number of nearly constant figures that are named on the terminal.
 const NAMED: usize = 8;
 
-/// `step 3: v08 beside v01, 5 pairs`.
+/// Announces a step: `v08 beside v01, pairs 1 to 5; at most 2 steps are left with it`.
 pub fn announced(state: &State, beside: Beside, pairs: u32) -> String {
     let good = state.asked.candidates.first().map_or("", String::as_str);
     let what = match beside {
@@ -67,7 +67,8 @@ fn word(word: Decision) -> &'static str {
     }
 }
 
-/// Returns the figures that five pairs decide, since they hardly vary, by the first results of both ends and of the good end beside itself.
+/// Returns the figures that need only five pairs: they hardly vary in the first result of the good end beside itself, and differ in the first
+/// result of both ends.
 pub fn unmoved(state: &State, out: &Path) -> Vec<Unmoved> {
     let first = |beside: Beside| {
         let part = state.parts_of(beside).next()?;
@@ -164,7 +165,7 @@ fn unmoved_line(unmoved: &[Unmoved]) -> Option<String> {
         0 => String::new(),
         n => format!("; and {n} more"),
     };
-    let why = "equal in every pair of the good end with itself but not between the ends, so five pairs are enough to decide by it:";
+    let why = "equal in every pair of the good end with itself but different between the ends; five pairs a step are enough with one of them:";
     (!named.is_empty()).then(|| format!("{why} {}{more}", named.join(", ")))
 }
 

@@ -66,8 +66,8 @@ impl Goal {
                 Ok(Self::Value { layer, metric, at_least: at_least.into_inner() })
             }
             (Some(_), _, Some(_)) | (_, Some(_), Some(_)) => {
-                let help = "take 'until' away, or 'to' and 'of'";
-                Err(Diagnostic::at(places.at("until"), "A fill has two ends", help).without())
+                let help = "remove 'until', or 'to' and 'of'";
+                Err(Diagnostic::at(places.at("until"), "A fill has two goals", help).without())
             }
             (to, of, _) => {
                 let (missing, help) = match (to, of) {
@@ -79,7 +79,7 @@ impl Goal {
                         ("has 'of' without 'to', so it does not say how far", TO.help(TO.name))
                     }
                     (None, None) => (
-                        "has no end",
+                        "has no goal",
                         format!(
                             "add to = \"80%\" and of = \"physical\"; or {}",
                             UNTIL.help(UNTIL.name)
@@ -91,7 +91,7 @@ impl Goal {
         }
     }
 
-    /// Tells whether it is a share of what a layer can hold: writing reaches that.
+    /// Tells whether the goal is a share of what a layer can hold, which writing is sure to reach.
     pub(crate) fn is_level(&self) -> bool {
         matches!(self, Self::Level { .. })
     }
@@ -145,10 +145,10 @@ fn within<'a>(stage: &StageHead, stack: &'a StackPlan) -> Vec<&'a str> {
     let (WrittenTarget::Layer(name) | WrittenTarget::Files(_, Some(name))) = &stage.target else {
         return all().collect();
     };
-    all().filter(|own| stack.reaches(own, name)).collect()
+    all().filter(|layer| stack.reaches(layer, name)).collect()
 }
 
-/// Returns the mistake if none of these layers has what is to be filled.
+/// Returns the error for a stack in which no layer has the space to be filled.
 fn nothing<'a>(
     of: &str,
     stage: &StageHead,
