@@ -6,7 +6,7 @@ use results::model::{IntervalRow, JobRow, counted_operations};
 
 use crate::by_job::JobTallies;
 use crate::error::EngineError;
-use crate::interval_recorder::IntervalReader;
+use crate::interval_recorder::{BUFFERS, IntervalReader};
 use crate::pace::Pace;
 use crate::record::{SlowIo, Worst};
 use crate::tally::{Shape, Tally};
@@ -90,6 +90,20 @@ impl Collector {
             self.row(Some(end_ns), &mut rows)?;
         }
         Ok(rows)
+    }
+
+    /// Returns the notice that I/Os stand in rows of earlier intervals than their own; `None` where each stands in its own.
+    pub(crate) fn notice(&self) -> Option<String> {
+        let merged: u64 = self.readers.iter().map(IntervalReader::merged).sum();
+        let text = |merged| {
+            format!(
+                "Fathom could not keep up with the rows: {merged} times a worker's interval of {} was over before the {} before it were \
+                 collected, so that its I/Os stand in an earlier row, and rows of 0 need not be stalls; totals are right, and a longer interval helps",
+                units::Nanos(self.pace.interval_ns),
+                BUFFERS - 1
+            )
+        };
+        (merged > 0).then(|| text(merged))
     }
 
     /// Returns the totals over all intervals that have rows.
@@ -185,20 +199,30 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_lost_when_a_worker_is_late_with_its_bank() {
+    fn each_io_counts_in_its_own_interval_though_the_reader_is_late_and_nothing_is_lost_when_it_is_too_late()
+     {
         let (mut a, reader) = interval_recorder::pair(plain(1));
         let mut collector = collector(vec![reader]);
         for interval in 1..=4 {
             a.tally().completed(&io(0, 5, 1));
             a.enter(interval);
         }
-        // The reader slept: I/Os of intervals 1 to 3 are in the buffer of interval 1.
-        let rows = collector.rows().unwrap().all;
-        assert_eq!(rows.iter().map(|r| r.ios).collect::<Vec<_>>(), [1, 0, 0, 0]);
+        let ios = |rows: &[IntervalRow]| rows.iter().map(|r| r.ios).collect::<Vec<_>>();
+        assert_eq!(ios(&collector.rows().unwrap().all), [1, 1, 1, 1]);
+        assert_eq!(collector.notice(), None);
+        let last = 4 + BUFFERS + 2;
+        for interval in 5..=last {
+            a.tally().completed(&io(0, 5, 1));
+            a.enter(interval);
+        }
+        let rows = ios(&collector.rows().unwrap().all);
+        let full = [vec![1; BUFFERS as usize - 1], vec![0; 3]].concat();
+        assert_eq!(rows, full);
+        assert!(collector.notice().unwrap().contains("3 times"), "{:?}", collector.notice());
         a.tally().completed(&io(0, 5, 1));
         assert!(a.close());
-        let rows = collector.last_rows(1045).unwrap().all;
-        assert_eq!(rows.iter().map(|r| r.ios).sum::<u64>(), 4);
-        assert_eq!(collector.total().ios(), 5);
+        let rows = ios(&collector.last_rows(1000 + 10 * last + 5).unwrap().all);
+        assert_eq!(rows.iter().sum::<u64>(), 4);
+        assert_eq!(collector.total().ios(), 4 + BUFFERS + 3);
     }
 }

@@ -227,7 +227,8 @@ impl Over<'_> {
         let ramp_ios = workers.status.ended().saturating_sub(measured);
         let unsettled = steady_detector.as_ref().and_then(SteadyDetector::notice);
         let failed = failures(collector.total().errors(), halt);
-        for notice in failed.into_iter().chain(sum.notices()).chain(unsettled) {
+        let merged = collector.notice();
+        for notice in failed.into_iter().chain(sum.notices()).chain(unsettled).chain(merged) {
             on(Event::Notice(notice.clone()));
             notices.push(notice);
         }

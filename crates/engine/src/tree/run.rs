@@ -325,6 +325,9 @@ impl Running {
         let population = Population { files: sum(|end| end.files), bytes: sum(|end| end.bytes) };
         progress.tree = is_whole.then_some(population);
         on(Event::Intervals { rows: rows.all, jobs: rows.jobs, progress });
+        if let Some(merged) = self.collector.notice() {
+            self.notice(merged, on);
+        }
         let failed = self.collector.total().errors();
         if failed > 0 {
             let text = format!(
