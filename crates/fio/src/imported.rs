@@ -80,6 +80,7 @@ pub fn result(runs: Vec<Named>, command: Vec<String>) -> Result<ResultSet, Strin
         )),
         cells,
         transcript,
+        lost_lines: 0,
         lab_files: BTreeMap::new(),
         proofs: Vec::new(),
         going_on: None,

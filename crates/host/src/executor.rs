@@ -182,6 +182,11 @@ impl Executor {
         self.machine.bears(device, tag)
     }
 
+    /// Returns the block devices that carry something of the run with this tag.
+    pub fn bearers(&mut self, tag: &str) -> Vec<String> {
+        self.machine.bearers(tag)
+    }
+
     /// Tells whether a device has a mark.
     pub fn carries(&mut self, device: &str, mark: &Mark) -> bool {
         self.machine.carries(device, mark)

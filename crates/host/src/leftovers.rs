@@ -169,18 +169,32 @@ pub(crate) fn in_directories(tag: &str) -> Vec<String> {
     all
 }
 
+/// Returns the block devices on which an object of a layer's tools with this tag stands, or which are such an object.
+pub(crate) fn bearers(tag: &str) -> Vec<String> {
+    let ours = format!("fathom_{tag}");
+    let of_tools = layers::objects().into_iter().flat_map(|objects| match objects.listed {
+        Listing::Tool { devices, .. } => {
+            let pairs = lines(devices).into_iter().filter_map(|line| {
+                let (under, name) = line.split_once(',')?;
+                name.contains(&ours).then(|| under.to_owned())
+            });
+            pairs.collect::<Vec<_>>()
+        }
+        listed @ Listing::Directory { .. } => {
+            let all = self::objects(&listed, |_| true).into_iter();
+            let ours = all.filter(|(_, identity)| layers::is_of_run(identity, tag));
+            let nodes = ours.filter(|(name, _)| Path::new("/sys/class/block").join(name).exists());
+            nodes.map(|(name, _)| format!("/dev/{name}")).collect()
+        }
+    });
+    of_tools.collect()
+}
+
 /// Tells whether an object of a layer's tools with this tag stands on `device`.
 pub(crate) fn bears(device: &str, tag: &str) -> bool {
     let whole = |path: &str| std::fs::canonicalize(path).ok();
-    let (ours, Some(device)) = (format!("fathom_{tag}"), whole(device)) else { return false };
-    let listed = layers::objects().into_iter().flat_map(|objects| match objects.listed {
-        Listing::Tool { devices, .. } => lines(devices),
-        Listing::Directory { .. } => Vec::new(),
-    });
-    listed.into_iter().any(|line| {
-        let Some((under, name)) = line.split_once(',') else { return false };
-        name.contains(&ours) && whole(under).is_some_and(|under| under == device)
-    })
+    let Some(device) = whole(device) else { return false };
+    bearers(tag).iter().any(|under| whole(under).is_some_and(|under| under == device))
 }
 
 /// Returns the names of the objects of one sort, each with the text that would carry the tag of a run. A tool that was never run has nothing to list.

@@ -181,6 +181,11 @@ pub trait Machine: Send {
         false
     }
 
+    /// Returns the block devices that carry something of the run with this tag; none where the machine has no real devices.
+    fn bearers(&mut self, _tag: &str) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Tells a simulated machine what a load wrote to the layer called `target`; a real machine needs no telling.
     fn wrote(&mut self, _target: &str, _writes: &Writes, _content: &AskedContent) {}
 
@@ -454,6 +459,10 @@ impl Machine for RealMachine {
     fn bears(&mut self, device: &str, tag: &str) -> bool {
         leftovers::bears(device, tag)
     }
+
+    fn bearers(&mut self, tag: &str) -> Vec<String> {
+        leftovers::bearers(tag)
+    }
 }
 
 impl RealMachine {
@@ -478,6 +487,10 @@ impl RealMachine {
             lock.map_err(|_| io::Error::other(format!("{device} is claimed by another run")))?;
             if !has(&file, mark) {
                 return Ok(());
+            }
+            if let Some(used) = crate::usage::beside(&file)? {
+                let message = format!("{device} is in use: {used}; free it, and clean again");
+                return Err(io::Error::other(message));
             }
         }
         wipe_ends(&mut file).map(drop)

@@ -101,6 +101,13 @@ pub(crate) fn of_twins(number: Number) -> io::Result<Option<String>> {
     Ok(None)
 }
 
+/// Returns the first use of a device, in words, that does not show when it is opened for itself alone: of devices with the same bytes, and locks of
+/// other programs on it and on the file that it stands on.
+pub(crate) fn beside(device: &File) -> io::Result<Option<String>> {
+    let number = Number::from_dev(device.metadata()?.rdev());
+    Ok(of_twins(number)?.or_else(|| lock_of(number)))
+}
+
 /// Uses of everything else that shares bytes with a target; `own` is its number when it is a device.
 fn of_others(target: &BackingChain, own: Option<Number>) -> io::Result<Vec<String>> {
     let mut uses = Vec::new();

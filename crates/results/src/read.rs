@@ -32,6 +32,8 @@ pub struct ResultSet {
     pub cells: Vec<CellData>,
     /// Every external command and action.
     pub transcript: Vec<TranscriptEntry>,
+    /// Number of lines of the transcript that could not be read.
+    pub lost_lines: usize,
     /// Files of the lab by name (`console.log`, `kernel.log`), as text.
     pub lab_files: BTreeMap<String, String>,
     /// The proofs of its findings.
@@ -233,6 +235,7 @@ fn read_from(dir: &Path, held: bool) -> Result<ResultSet, ReadError> {
         experiment_toml,
         cells,
         transcript,
+        lost_lines: lines_lost,
         lab_files,
         proofs: proofs::read(dir),
         seal: seal.with(foreign),
@@ -435,7 +438,10 @@ impl Missing {
             parts.push(format!("rows are damaged in {} places", self.frames));
         }
         if self.transcript_lines > 0 {
-            parts.push(format!("{} lines of the transcript are damaged", self.transcript_lines));
+            parts.push(match self.transcript_lines {
+                1 => "a line of the transcript is damaged".to_owned(),
+                lines => format!("{lines} lines of the transcript are damaged"),
+            });
         }
         parts.extend(self.lacks.text());
         (!parts.is_empty()).then(|| parts.join("; "))

@@ -6,6 +6,7 @@
 //! have the value that the run wrote.
 
 mod begun;
+mod ground;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -50,7 +51,8 @@ pub struct Remains {
     pub commands: Vec<String>,
     /// Undo actions of begun steps on things without the tag, which are not carried out.
     pub left_alone: Vec<String>,
-    /// Devices that the run wrote to and that could not be looked at, with the reason: its marks may still be on them.
+    /// Devices that the run wrote to and that could not be looked at, with the reason: its marks may still be on them. Also those that carry
+    /// things of the run, though the run did not begin on them.
     pub unseen: Vec<String>,
 }
 
@@ -66,6 +68,8 @@ pub struct Cleaning {
     /// The devices that the run was started on, by role.
     devices: BTreeMap<String, DeviceFacts>,
     unseen: BTreeSet<String>,
+    /// Devices that carry things of the run, though it did not begin on them, each with the reason.
+    strangers: Vec<String>,
     /// Present nodes of the run's devices, by role; each is looked for once.
     moved: BTreeMap<String, Option<String>>,
 }
@@ -96,6 +100,7 @@ impl Cleaning {
             attributes: BTreeMap::new(),
             devices: result.manifest.devices.clone(),
             unseen: BTreeSet::new(),
+            strangers: Vec::new(),
             moved: BTreeMap::new(),
         };
         // The plan of another version may not be readable; things that carry the tag are found without it.
@@ -105,6 +110,14 @@ impl Cleaning {
             let begun = Begun::of(result, data, planned, &mut cleaning.executor);
             cleaning.take_over(planned, begun);
         }
+        if result.lost_lines > 0 {
+            cleaning.unseen.insert(format!(
+                "transcript.jsonl: {} of its lines could not be read; settings of the kernel that the run changed may not be put back",
+                result.lost_lines
+            ));
+        }
+        cleaning.hold_devices()?;
+        cleaning.find_strangers();
         Ok(cleaning)
     }
 
@@ -151,33 +164,16 @@ impl Cleaning {
         let planned: Vec<_> = of_others.flat_map(|(_, owed)| &owed.actions).cloned().collect();
         let is_planned = |action: &Action| planned.iter().any(|(_, planned)| planned == action);
         // The names are resolved now, because another cell may bind them to other things.
-        let named =
-            |(part, action)| (part, self.executor.resolve_action(&action).unwrap_or(action));
-        let ours = ours.into_iter().map(named);
-        let actions: Vec<_> = ours.filter(|(_, action)| !is_planned(action)).collect();
+        let mut actions = Vec::new();
+        for (part, action) in ours {
+            match self.executor.resolve_action(&action) {
+                Ok(action) if is_planned(&action) => {}
+                Ok(action) => actions.push((part, action)),
+                Err(error) => drop(self.unseen.insert(format!("{}: {error}", action.show()))),
+            }
+        }
         if !actions.is_empty() {
             self.owed.push((cell, Owed { actions, ..Owed::all_of(number, &step) }));
-        }
-    }
-
-    /// Binds each device of the run that has another node by now, as after a reboot, to that node. A device that is not found keeps its old node.
-    fn follow_renamed(&mut self) {
-        for (role, facts) in &self.devices {
-            let (name, known) = (format!("device.{role}"), crate::resume::identity(facts));
-            let known = known.zip(self.executor.resolve(&format!("{{{name}}}")).ok());
-            let Some((known, node)) = known else { continue };
-            let is_it = |node: &String| {
-                let now = self.executor.identity(node).ok().flatten();
-                now.is_some_and(|now| known.difference(&now).is_none())
-            };
-            let moved = self.moved.entry(role.clone());
-            let moved = moved.or_insert_with(|| match is_it(&node) {
-                true => None,
-                false => sys::block::nodes().into_iter().find(is_it),
-            });
-            if let Some(found) = moved {
-                self.executor.bind(&name, found);
-            }
         }
     }
 
@@ -186,30 +182,13 @@ impl Cleaning {
         self.executor.resolve(&shown).unwrap_or(shown)
     }
 
-    /// The device that an action wipes, if it carries the run's mark.
+    /// The device that an action wipes, if it carries the run's mark and is no other device, such as a copy of the one that the run began on.
     fn marked(&mut self, action: &Action) -> Option<String> {
         let Action::Wipe { device, mark: Some(mark) } = action else { return None };
         let device = self.executor.resolve(device).ok()?;
-        self.executor.carries(&device, mark).then_some(device)
-    }
-
-    /// Returns why a device that an action wipes, or whose settings it puts back, could not be looked at: it is not there, or is another one
-    /// than the run began on.
-    fn unseen(&self, action: &Action) -> Option<String> {
-        let (Action::Wipe { device, mark: Some(_) } | Action::Set { device: Some(device), .. }) =
-            action
-        else {
-            return None;
-        };
-        let role = device.strip_prefix("{device.").and_then(|rest| rest.strip_suffix('}'))?;
-        let node = self.executor.resolve(device).ok();
-        let node = node.unwrap_or_else(|| format!("the device of role '{role}'"));
-        let now = match self.executor.identity(&node) {
-            Err(error) => return Some(format!("{node}: {error}")),
-            Ok(now) => now?,
-        };
-        let known = self.devices.get(role).and_then(crate::resume::identity)?;
-        known.difference(&now).map(|why| format!("{node}: {why}"))
+        let now = self.executor.identity(&device).ok().flatten();
+        let is_other = now.is_some_and(|now| ground::stranger(&self.devices, &now, &self.tag));
+        (!is_other && self.executor.carries(&device, mark)).then_some(device)
     }
 
     /// Existing objects that carry the run's tag or mark.
@@ -269,6 +248,13 @@ impl Cleaning {
             _ => return false,
         };
         let Some((of, value)) = of.zip(value) else { return false };
+        // Nothing has to be put back where the run wrote the value that was there.
+        let (Action::Write { value: before, .. } | Action::Set { value: before, .. }) = undo else {
+            return false;
+        };
+        if resolve(before).is_some_and(|before| before == value) {
+            return false;
+        }
         let ours = self.executor.has_value(&of, &value);
         if ours {
             self.attributes.insert(of.show(), (of, value));
@@ -285,6 +271,15 @@ impl Cleaning {
         let objects: Vec<_> = due.iter().flat_map(|(_, action)| action.objects()).collect();
         let shown =
             |removal: &Removal| removal.actions.iter().map(Action::show).collect::<Vec<_>>();
+        let unseen = self.not_looked_at();
+        if !self.strangers.is_empty() {
+            return Remains {
+                found,
+                unseen,
+                left_alone: self.left_alone.clone(),
+                ..Remains::default()
+            };
+        }
         let mut commands: Vec<_> = above.iter().flat_map(shown).collect();
         commands.extend(due.iter().map(|(_, action)| action.show()));
         let below = below.iter().filter(|b| !objects.iter().any(|object| is_of(object, &b.name)));
@@ -292,7 +287,6 @@ impl Cleaning {
         // What several steps would undo is shown once.
         let mut once = BTreeSet::new();
         commands.retain(|command| once.insert(command.clone()));
-        let unseen = self.unseen.iter().cloned().collect();
         Remains { found, commands, left_alone: self.left_alone.clone(), unseen }
     }
 
@@ -318,8 +312,13 @@ impl Cleaning {
         self.executor.removals(&self.tag).into_iter().partition(|removal| removal.above)
     }
 
-    /// Takes everything down, writes what was done into the transcript of the result, and gives what is still there.
+    /// Takes everything down, writes what was done into the transcript of the result, and gives what is still there. Nothing is taken down while
+    /// another device carries things of the run.
     pub fn take_down(&mut self, sink: &mut dyn Sink) -> Result<Vec<String>, RunError> {
+        if !self.strangers.is_empty() {
+            return Ok(self.found());
+        }
+        let there = self.wiped_nodes();
         let (above, _) = self.removals();
         self.remove(&above, sink)?;
         let found = self.found();
@@ -336,6 +335,12 @@ impl Cleaning {
             }
             self.remove(&below, sink)?;
         }
+        // A loop device may go with the mount that was on it, before it is wiped.
+        let gone = there.into_iter().filter(|node| !self.is_of_run(node));
+        let gone: Vec<_> = gone.collect();
+        self.unseen.extend(
+            gone.into_iter().map(|node| format!("{node}: it went when the rest was taken down")),
+        );
         let left = self.found();
         let error = (!left.is_empty()).then(|| format!("still there: {}", left.join(", ")));
         let (about, action) = (CLEANED.to_owned(), "fathom clean".to_owned());
@@ -344,6 +349,11 @@ impl Cleaning {
             &TranscriptEntry { about, action, undo: true, error, ..Default::default() },
         )?;
         Ok(left)
+    }
+
+    /// Devices that were not cleaned, with the reason.
+    pub fn not_looked_at(&self) -> Vec<String> {
+        self.unseen.iter().chain(&self.strangers).cloned().collect()
     }
 
     /// Files that keep directories of the run from being removed: they were written there while nothing was mounted.

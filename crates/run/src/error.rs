@@ -33,6 +33,9 @@ pub enum RunError {
     /// The figures that were measured so far cannot be read back.
     #[error("The run cannot be looked at: {0}; a fixed number of repeats needs no look")]
     Look(#[source] Cause),
+    /// A device that is to be cleaned is gone or replaced.
+    #[error(transparent)]
+    Device(#[from] host::StepError),
     /// The plan does not fit this program.
     #[error("The plan does not fit this version of fathom: {0}")]
     Plan(#[source] Cause),

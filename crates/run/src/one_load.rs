@@ -94,6 +94,7 @@ impl OneLoad {
             manifest,
             experiment_toml: None,
             transcript: Vec::new(),
+            lost_lines: 0,
             lab_files: BTreeMap::new(),
             proofs: Vec::new(),
             going_on: None,

@@ -128,6 +128,11 @@ impl Identity {
         }
     }
 
+    /// Tells whether `now` is shown to be another device or file.
+    pub fn is_other(&self, now: &Self) -> bool {
+        self.likeness(now) == Likeness::Other
+    }
+
     fn of_file(
         found: &Metadata,
         (name, mark): (Option<&Path>, Option<String>),

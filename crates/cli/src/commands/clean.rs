@@ -103,14 +103,26 @@ fn of_run(args: &CleanArgs, path: &Path) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::from(if remains.unseen.is_empty() { 0 } else { LEFT }));
     }
     say_text(&listed(&remains));
+    let transcript = path.join("transcript.jsonl");
+    if let Err(error) = std::fs::OpenOptions::new().append(true).open(&transcript) {
+        let what =
+            format!("Cannot write {}: {error}; nothing was taken down", transcript.display());
+        let help =
+            "what is taken down is noted there: make the result writable, or clean a copy of it";
+        return Err(Failure::data(what).with_help(help));
+    }
     let left = cleaning.take_down(&mut sink)?;
+    let unseen = cleaning.not_looked_at();
     // The transcript has changed, since it records what was taken down: a result with a valid seal is sealed again.
     if result.seal == Seal::Whole {
         results::checksums::write(sink.way()).map_err(Failure::data)?;
     }
     let mut text = Text::new();
     match left.as_slice() {
-        [] => text.line("everything is taken down; the transcript of the result says how"),
+        [] if unseen.is_empty() => {
+            text.line("everything is taken down; the transcript of the result says how");
+        }
+        [] => text.line("all else is taken down; the transcript of the result says how"),
         left => {
             let there = format!("still there: {}", left.join(", "));
             text.line(Style::of_stdout().bad("error:").and(there));
@@ -132,6 +144,10 @@ fn of_run(args: &CleanArgs, path: &Path) -> Result<ExitCode, Failure> {
             }
         }
     }
+    let fresh: Vec<_> =
+        unseen.iter().filter(|why| !remains.unseen.contains(why)).cloned().collect();
+    name_unseen(&mut text, &fresh);
+    let remains = Remains { unseen, ..remains };
     report(args, "host", &remains, &left, &text);
     Ok(ExitCode::from(if left.is_empty() && remains.unseen.is_empty() { 0 } else { LEFT }))
 }
@@ -147,10 +163,6 @@ fn live(error: SinkError, result: &Path) -> Failure {
 /// Returns what was found and what takes it down, for people.
 fn listed(remains: &Remains) -> Text {
     let mut text = Text::new();
-    let lines = |text: &mut Text, title: &str, lines: &[String]| {
-        text.line(title);
-        lines.iter().for_each(|line| text.line(format!("  {line}")));
-    };
     match remains.found.as_slice() {
         [] if remains.unseen.is_empty() => text.line("nothing is left of this run"),
         [] => text.line("nothing is left of this run on what could be looked at"),
@@ -159,16 +171,25 @@ fn listed(remains: &Remains) -> Text {
     if !remains.commands.is_empty() {
         lines(&mut text, "taken down by:", &remains.commands);
     }
-    if !remains.unseen.is_empty() {
-        let title = "the run wrote to these devices, which could not be looked at: attach them again and clean once more";
-        lines(&mut text, title, &remains.unseen);
-    }
+    name_unseen(&mut text, &remains.unseen);
     if !remains.left_alone.is_empty() {
         let title =
             "carries no mark of the run and is left alone; remove it by hand if it is still there:";
         lines(&mut text, title, &remains.left_alone);
     }
     text
+}
+
+fn lines(text: &mut Text, title: &str, lines: &[String]) {
+    text.line(title);
+    lines.iter().for_each(|line| text.line(format!("  {line}")));
+}
+
+fn name_unseen(text: &mut Text, unseen: &[String]) {
+    if !unseen.is_empty() {
+        let title = "could not be looked at, or is not what the run began on, and is not cleaned; attach the run's devices, free what is in use, and clean once more:";
+        lines(text, title, unseen);
+    }
 }
 
 fn report(args: &CleanArgs, place: &str, remains: &Remains, left: &[String], text: &Text) {

@@ -336,9 +336,6 @@ fn a_device_that_cannot_be_looked_at_is_named_until_it_is_there_again() {
     run.kill().unwrap();
     run.wait().unwrap();
     let (tag, mount) = (ground.tag("r").unwrap(), mount().unwrap());
-    let tool = |program: &str, args: &[&str]| {
-        Command::new(program).args(args).status().is_ok_and(|status| status.success())
-    };
     let node = ground.disk.path.as_str();
     let backing = format!("/sys/block/{}/loop/backing_file", node.trim_start_matches("/dev/"));
     let file = fs::read_to_string(backing).unwrap().trim().to_owned();
@@ -346,7 +343,10 @@ fn a_device_that_cannot_be_looked_at_is_named_until_it_is_there_again() {
     assert!(tool("losetup", &["--detach", node]) && tool("rmdir", &[&mount]));
     let other = tempfile::NamedTempFile::new().unwrap();
     other.as_file().set_len(SIZE).unwrap();
-    for there in [None, Some(text(other.path()))] {
+    // A copy carries all that the run wrote, its mark too.
+    let copy = tempfile::NamedTempFile::new().unwrap();
+    assert!(tool("cp", &["--sparse=always", &file, text(copy.path())]));
+    for there in [None, Some(text(other.path())), Some(text(copy.path()))] {
         if let Some(there) = there {
             assert!(tool("losetup", &[node, there]), "{there}");
         }
@@ -356,8 +356,11 @@ fn a_device_that_cannot_be_looked_at_is_named_until_it_is_there_again() {
             assert_eq!(answer.code, Some(6), "{told}");
             assert!(told.contains("could not be looked at") && told.contains(node), "{told}");
             assert!(!told.contains("nothing is left of this run\n"), "{told}");
+            assert!(!told.contains("everything is taken down"), "{told}");
         }
+        assert!(there.is_none() || tool("losetup", &["--detach", node]));
     }
+    assert!(tool("cmp", &["--bytes=2097152", &file, text(copy.path())]), "the copy was written to");
     // After the machine started again it has another name.
     let losetup = Command::new("losetup").args(["--find", "--show", &file]).output().unwrap();
     let elsewhere = String::from_utf8(losetup.stdout).unwrap().trim().to_owned();
@@ -367,4 +370,91 @@ fn a_device_that_cannot_be_looked_at_is_named_until_it_is_there_again() {
     assert!(tool("losetup", &["--detach", &elsewhere]));
     assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
     assert_eq!(left, Vec::<String>::new());
+}
+
+/// Starts a run of XFS whose command waits, kills it as it waits, and gives its tag and its mount.
+fn killed_while_it_works(ground: &Scene) -> (String, String) {
+    let mut run = ground.start("r", 1, "touch {mount}/begun; sleep 600");
+    let mount = || ground.tag("r").map(|tag| format!("/run/fathom_{tag}_xfs"));
+    until("it never began", || mount().is_some_and(|at| Path::new(&at).join("begun").exists()));
+    run.kill().unwrap();
+    run.wait().unwrap();
+    (ground.tag("r").unwrap(), mount().unwrap())
+}
+
+fn tool(program: &str, args: &[&str]) -> bool {
+    Command::new(program).args(args).status().is_ok_and(|status| status.success())
+}
+
+#[test]
+fn what_lines_of_the_transcript_are_lost_of_is_taken_down_by_its_mark_and_the_loss_is_told() {
+    let name =
+        "what_lines_of_the_transcript_are_lost_of_is_taken_down_by_its_mark_and_the_loss_is_told";
+    let Some(ground) = Scene::new(name) else { return };
+    let (tag, _) = killed_while_it_works(&ground);
+    let path = ground.at("r/transcript.jsonl");
+    let whole = fs::read_to_string(&path).unwrap();
+    let lines: Vec<&str> = whole.lines().collect();
+    let made = lines.iter().position(|line| line.contains("mkfs.xfs")).unwrap();
+    let damaged = |line: &str| line.replacen('{', "[", 1);
+    let flipped: Vec<_> = (0..lines.len())
+        .map(|at| if at == made { damaged(lines[at]) } else { lines[at].to_owned() })
+        .collect();
+    // The line of mkfs damaged; cut before it.
+    let cut: Vec<_> = lines[..made].iter().map(|line| (*line).to_owned()).collect();
+    for (lines, damaged) in [(flipped, true), (cut, false)] {
+        let _ = fs::remove_dir_all(ground.at("c"));
+        assert!(tool("cp", &["-a", text(&ground.at("r")), text(&ground.at("c"))]));
+        fs::write(ground.at("c/transcript.jsonl"), lines.join("\n") + "\n").unwrap();
+        let answer = ground.fathom(&["clean", "c"]);
+        let told = format!("{damaged}: {}{}", answer.out, answer.err);
+        assert!(told.contains("signature of the run on"), "{told}");
+        assert_eq!(told.contains("could not be read"), damaged, "{told}");
+        assert_eq!(answer.code, Some(if damaged { 6 } else { 0 }), "{told}");
+    }
+    let mut answer = ground.fathom(&["clean", "c", "--yes"]);
+    for _ in 0..20 {
+        if answer.code == Some(0) {
+            break;
+        }
+        // Its command dies with the run, a moment later.
+        std::thread::sleep(Duration::from_millis(500));
+        answer = ground.fathom(&["clean", "c", "--yes"]);
+    }
+    assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
+    assert_eq!(ground.left(&tag), Vec::<String>::new());
+    let clean = ground.fathom(&["clean", "r"]);
+    assert!(clean.out.contains("nothing is left of this run"), "{}{}", clean.out, clean.err);
+}
+
+#[test]
+fn nothing_is_wiped_under_a_use_by_another_name_and_a_device_that_goes_meanwhile_is_named() {
+    let name =
+        "nothing_is_wiped_under_a_use_by_another_name_and_a_device_that_goes_meanwhile_is_named";
+    let Some(ground) = Scene::new(name) else { return };
+    let (_, mount) = killed_while_it_works(&ground);
+    let node = ground.disk.path.as_str();
+    let backing = format!("/sys/block/{}/loop/backing_file", node.trim_start_matches("/dev/"));
+    let file = fs::read_to_string(backing).unwrap().trim().to_owned();
+    until("its command dies with it", || tool("umount", &[&mount]));
+    let losetup = Command::new("losetup").args(["--find", "--show", &file]).output().unwrap();
+    let twin = String::from_utf8(losetup.stdout).unwrap().trim().to_owned();
+    let at = tempfile::tempdir().unwrap();
+    assert!(tool("mount", &["-o", "nouuid", &twin, text(at.path())]));
+    let answer = ground.fathom(&["clean", "r", "--yes"]);
+    let transcript = fs::read_to_string(ground.at("r/transcript.jsonl")).unwrap();
+    assert!(tool("umount", &[text(at.path())]) && tool("losetup", &["--detach", &twin]));
+    assert_eq!(answer.code, Some(6), "{}{}", answer.out, answer.err);
+    assert!(answer.out.contains("still there") || answer.err.contains("still there"));
+    assert!(transcript.contains("which has the same bytes, is mounted on"), "{transcript}");
+    // Mounted again, and detached: the device goes with its last mount, before anything wipes it.
+    assert!(tool("mkdir", &["-p", &mount]) && tool("mount", &["-o", "nouuid", node, &mount]));
+    assert!(tool("losetup", &["--detach", node]));
+    let answer = ground.fathom(&["clean", "r", "--yes"]);
+    let told = format!("{}{}", answer.out, answer.err);
+    assert_eq!(answer.code, Some(6), "{told}");
+    assert!(told.contains(node) && !told.contains("everything is taken down"), "{told}");
+    assert!(tool("losetup", &[node, &file]));
+    let answer = ground.fathom(&["clean", "r", "--yes"]);
+    assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
 }

@@ -9,7 +9,7 @@ use plan::CellPlan;
 use results::TranscriptEntry;
 use results::read::{CellData, ResultSet};
 
-/// A step that had begun.
+/// A step that had begun, or one that left no line in the transcript and may have begun.
 pub(super) struct Begun {
     /// Its number in the plan of the cell; `None` where the transcript has no numbers of this program's steps.
     pub(super) number: Option<usize>,
@@ -33,8 +33,9 @@ impl Begun {
         let lines = &lines[lines.windows(2).rposition(begins).map_or(0, |at| at + 1)..];
         let steps = steps(planned, &result.manifest.run_id);
         executor.forget_names();
-        let told = lines.iter().any(|line| line.step.is_some());
-        match numbers(&steps, planned).filter(|_| told) {
+        // Before there were numbers, lines had none.
+        let is_of_before = !lines.is_empty() && lines.iter().all(|line| line.step.is_none());
+        match numbers(&steps, planned).filter(|_| !is_of_before) {
             Some(numbers) => {
                 by_number(numbers.into_iter().zip(steps), lines, data.state().ended(), executor)
             }
@@ -59,15 +60,23 @@ fn by_number(
     lines.iter().flat_map(|line| &line.bound).for_each(|(name, value)| executor.bind(name, value));
     // A step with an undo in the transcript had begun, even if a kill kept the line of the step itself from being written.
     let mut begun: BTreeSet<usize> = lines.iter().filter_map(|line| line.step).collect();
-    // The step that a kill hit is not in the transcript.
-    let hit = begun.last().map(|last| last + 1);
+    // Steps are executed in order: those before the last had begun, even if their lines are lost. The step that a kill hit has no line.
+    let last = begun.last().copied();
+    begun.extend(last.into_iter().flat_map(|last| 0..last));
+    let hit = last.map(|last| last + 1);
     begun.extend(hit.filter(|_| !ended && !lines.iter().any(|line| line.undo)));
     let undone = lines.iter().filter(|line| line.undo && line.error.is_none());
     let undone: BTreeSet<_> = undone.filter_map(|line| line.step.zip(line.part)).collect();
-    let steps = steps.filter(|(number, _)| begun.contains(number));
     let left = |(number, step): (usize, Step)| {
         let parts = step.undo.iter().cloned().enumerate();
-        let left = parts.filter(|(part, _)| !undone.contains(&(number, *part))).collect();
+        // The transcript may be cut: whatever carries the run's mark was made by it.
+        let may_be = |action: &Action| {
+            begun.contains(&number)
+                || (!ended && matches!(action, Action::Wipe { mark: Some(_), .. }))
+        };
+        let left =
+            parts.filter(|(part, action)| may_be(action) && !undone.contains(&(number, *part)));
+        let left = left.collect();
         Begun { number: Some(number), step, left }
     };
     steps.map(left).collect()
