@@ -14,7 +14,7 @@ use crate::access::Access;
 use crate::error::{Error, Result};
 
 pub use file::{FileKind, FileSummary};
-use file::{failed, open, same};
+use file::{failed, is_copy, open};
 
 /// Records between two reports of progress.
 const PROGRESS_EVERY: u64 = 1 << 16;
@@ -64,7 +64,7 @@ impl Trace {
     pub fn unnamed_siblings(&self) -> Vec<PathBuf> {
         let named = |path: &Path| self.files.iter().any(|file| file.path == path);
         let mut beside: Vec<_> =
-            self.files.iter().flat_map(|file| blktrace::beside(&file.path)).collect();
+            self.files.iter().flat_map(|file| blktrace::recording_files(&file.path)).collect();
         beside.retain(|path| !named(path));
         beside.sort();
         beside.dedup();
@@ -113,7 +113,7 @@ impl Trace {
         fio_log::one_kind(&self.files)?;
         for (at, file) in self.files.iter().enumerate() {
             for before in self.files.iter().take(at) {
-                if same(before, file)? {
+                if is_copy(before, file)? {
                     let names = (before.path.display(), file.path.display());
                     return Err(Error::DoNotBelongTogether {
                         why: format!("{} and {} are the same", names.0, names.1),
