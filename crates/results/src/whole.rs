@@ -32,8 +32,8 @@ impl Lacks {
             0 => format!("{what} ({first})"),
             n => format!("{what} ({first} and {n} more)"),
         };
-        let (told, others) = self.0.split_at(self.0.len().min(TOLD));
-        let mut list: Vec<String> = told.iter().map(one).collect();
+        let (listed, others) = self.0.split_at(self.0.len().min(TOLD));
+        let mut list: Vec<String> = listed.iter().map(one).collect();
         if !others.is_empty() {
             list.push(format!("and {} more", others.len()));
         }

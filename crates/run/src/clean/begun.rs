@@ -36,9 +36,9 @@ impl Begun {
         let told = lines.iter().any(|line| line.step.is_some());
         match numbers(&steps, planned).filter(|_| told) {
             Some(numbers) => {
-                by_number(numbers.into_iter().zip(steps), lines, data.state().ended(), executor)
+                by_number(numbers.into_iter().zip(steps), lines, data.state().is_final(), executor)
             }
-            None => by_text(steps, lines, data.state().ended(), executor),
+            None => by_text(steps, lines, data.state().is_final(), executor),
         }
     }
 }
