@@ -111,23 +111,28 @@ fn of_operation(operation: &OperationSummary, duration_ns: u64) -> Vec<String> {
         let (ios, held) = (grouped(operation.ios), grouped(all.len()));
         found.push(format!("{ios} I/Os, and its histogram holds {held}"));
     }
-    if let (Some(said), Some(own)) = (&operation.latency, histogram::summary(&all)) {
+    if let (Some(recorded), Some(computed)) = (&operation.latency, histogram::summary(&all)) {
         for (name, value) in LATENCIES {
-            let (said, own) = (value(said), value(&own));
-            if apart(said, own, BUCKET) {
-                found.push(format!("{name} {}, by its own histogram {}", nanos(said), nanos(own)));
+            let (recorded, computed) = (value(recorded), value(&computed));
+            if differ(recorded, computed, BUCKET) {
+                found.push(format!(
+                    "{name} {}, by its own histogram {}",
+                    nanos(recorded),
+                    nanos(computed)
+                ));
             }
         }
     }
     let per_second = |n: u64| n as f64 / (duration_ns as f64 / 1e9);
-    for (name, said, n) in [
+    for (name, recorded, n) in [
         ("IOPS", operation.iops, operation.ios),
         ("throughput", operation.throughput_bytes_per_s, operation.bytes),
     ] {
-        if let Some(said) = said.filter(|said| duration_ns > 0 && apart(*said, per_second(n), RATE))
+        if let Some(recorded) =
+            recorded.filter(|recorded| duration_ns > 0 && differ(*recorded, per_second(n), RATE))
         {
-            let (said, own) = (significant(said, 4), significant(per_second(n), 4));
-            found.push(format!("{name} {said}, by count and duration {own}"));
+            let (recorded, computed) = (significant(recorded, 4), significant(per_second(n), 4));
+            found.push(format!("{name} {recorded}, by count and duration {computed}"));
         }
     }
     found
@@ -145,7 +150,7 @@ const LATENCIES: [Latency; 6] = [
 ];
 
 /// Tells whether two figures differ by more than this share of the larger, and by more than one.
-fn apart(one: f64, other: f64, share: f64) -> bool {
+fn differ(one: f64, other: f64, share: f64) -> bool {
     let most = one.abs().max(other.abs());
     (one - other).abs() > (share * most).max(1.0)
 }
