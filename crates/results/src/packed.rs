@@ -183,7 +183,8 @@ fn unpack_at_most(
     }
     let file = File::open(from).map_err(failed(from))?;
     let packed = Cell::new(0);
-    let decoder = zstd::Decoder::new(Told { inner: file, bytes: &packed }).map_err(failed(from))?;
+    let decoder =
+        zstd::Decoder::new(CountingReader { inner: file, bytes: &packed }).map_err(failed(from))?;
     let mut archive = tar::Archive::new(decoder);
     let (mut bytes, mut whole, mut reported) = (0u64, false, 0);
     // Raw entries: Fathom never writes extension entries for long names, which could be of any length.
@@ -225,12 +226,12 @@ fn unpack_at_most(
 }
 
 /// A reader that reports how many bytes it has read.
-struct Told<'a, R> {
+struct CountingReader<'a, R> {
     inner: R,
     bytes: &'a Cell<u64>,
 }
 
-impl<R: Read> Read for Told<'_, R> {
+impl<R: Read> Read for CountingReader<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(buffer)?;
         self.bytes.set(self.bytes.get() + read as u64);

@@ -216,7 +216,7 @@ impl Course {
             let mut counters = known.iter().flat_map(|kind| kind.counters());
             counters.any(|c| place_of(c).1 == field && c.basis != Basis::Level)
         };
-        let (first, last) = (&self.first.own, &self.last.own);
+        let (first, last) = (&self.first.own_numbers, &self.last.own_numbers);
         let (counted, levels): (Numbers, Numbers) =
             last.clone().into_iter().partition(|(field, _)| grows(field));
         let grown = counted.into_iter().map(|(field, value)| {

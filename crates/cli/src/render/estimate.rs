@@ -255,7 +255,7 @@ pub fn sizing_text(sizing: &Sizing) -> Text {
 }
 
 /// Each trouble once, with how often it was met.
-fn told_once(troubles: &[Trouble]) -> Vec<(String, usize)> {
+fn with_counts(troubles: &[Trouble]) -> Vec<(String, usize)> {
     let mut counted: Vec<(String, usize)> = Vec::new();
     for trouble in troubles {
         let line = format!("{}: {}", trouble.path, trouble.what);
@@ -324,7 +324,7 @@ fn troubles(text: &mut Text, answer: &Answer) {
         );
     }
     in_use(sources, style);
-    for (message, times) in told_once(&sources.troubles) {
+    for (message, times) in with_counts(&sources.troubles) {
         let times = if times > 1 { format!(" ({times} times)") } else { String::new() };
         say_line(style.note("warning:").and(format!("{message}{times}")));
     }

@@ -15,14 +15,14 @@ const BUCKET: f64 = 2e-3;
 /// Tolerance for a rate, as a share: the load's duration may be rounded.
 const RATE: f64 = 1e-2;
 /// Largest number of contradictions of a variant that are reported.
-const TOLD: usize = 4;
+const LISTED: usize = 4;
 
 /// Figures contradict each other.
 pub(crate) fn contradictory(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     let of_variant = |variant: &results::model::VariantFacts| {
         let cells = result.cells_of(&variant.name);
         let all: Vec<String> = cells.flat_map(of_cell).collect();
-        let more = match all.len().saturating_sub(TOLD) {
+        let more = match all.len().saturating_sub(LISTED) {
             0 => String::new(),
             n => format!("; and {n} more"),
         };
@@ -31,7 +31,7 @@ pub(crate) fn contradictory(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
             severity: Severity::Error,
             subject: Some(variant.name.clone()),
             message: format!("Figures of {} contradict each other.", variant.name),
-            evidence: format!("{}{more}.", all[..all.len().min(TOLD)].join("; ")),
+            evidence: format!("{}{more}.", all[..all.len().min(LISTED)].join("; ")),
             remedy: match imported::is(result) {
                 true => "Compare them with the output that they were taken from; where they differ, Fathom has a fault to report.",
                 false => "Somebody changed them, or Fathom has a fault to report: run the experiment again.",

@@ -11,7 +11,7 @@ pub(crate) const ELSEWHERE: &str = "fio";
 /// Options that name the target of a variant.
 const TARGETS: [&str; 2] = ["directory", "filename"];
 /// Largest number of differences of a variant that are reported.
-const TOLD: usize = 6;
+const LISTED: usize = 6;
 
 /// Tells whether the figures of a result come from another program.
 pub(crate) fn is(result: &ResultSet) -> bool {
@@ -28,7 +28,7 @@ pub(crate) fn other_options(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     }
     let finding = |variant: &VariantFacts| {
         let differ = differing(base, variant);
-        let more = match differ.len().saturating_sub(TOLD) {
+        let more = match differ.len().saturating_sub(LISTED) {
             0 => String::new(),
             n => format!("; and {n} more"),
         };
@@ -40,7 +40,7 @@ pub(crate) fn other_options(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
                 "{} was driven with other options than {}: a difference between them may come from the load.",
                 variant.name, base.name
             ),
-            evidence: format!("{}{more}.", differ[..differ.len().min(TOLD)].join("; ")),
+            evidence: format!("{}{more}.", differ[..differ.len().min(LISTED)].join("; ")),
             remedy: "Run both with the same options for a verdict, or read it as one on these options."
                 .into(),
             ..Finding::default()

@@ -212,7 +212,7 @@ fn planned(result: &ResultSet, variant: &str, stage: &str) -> Option<PlannedLoad
 }
 
 /// Largest number of notices of one stage that are reported; loads of many repeats may each say the same with another number.
-const TOLD: usize = 5;
+const LISTED: usize = 5;
 
 /// Words in a notice about reads of places that were never written, which the file system answers itself.
 const UNWRITTEN: &str = "reads of them need no device";
@@ -232,11 +232,11 @@ pub(crate) fn notices(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
         }
     }
     let finding = |((variant, stage, unwritten), texts): ((&str, &str, bool), Vec<&str>)| {
-        let rest = match texts.len().saturating_sub(TOLD) {
+        let rest = match texts.len().saturating_sub(LISTED) {
             0 => String::new(),
             n => format!("; and {n} more"),
         };
-        let shown: Vec<_> = texts.iter().take(TOLD).copied().collect();
+        let shown: Vec<_> = texts.iter().take(LISTED).copied().collect();
         let (severity, message, remedy) = match unwritten {
             true => (
                 Severity::Warning,

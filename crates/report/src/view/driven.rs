@@ -94,7 +94,7 @@ fn computed(set: &ResultSet) -> Vec<(String, String)> {
             }));
         }
     }
-    told_once(rows)
+    merge_equal(rows)
 }
 
 /// Returns the share of reads that hit caches in measured stages, next to the greatest possible share.
@@ -121,7 +121,7 @@ fn bounds(set: &ResultSet) -> Vec<(String, String)> {
             });
         }
     }
-    told_once(rows)
+    merge_equal(rows)
 }
 
 /// Returns the least and the greatest of these values, or just the value if all are equal.
@@ -142,7 +142,7 @@ struct ComputedRow<'a> {
 }
 
 /// Returns name and text of each row, where variants with the same text share a row.
-fn told_once(rows: Vec<ComputedRow>) -> Vec<(String, String)> {
+fn merge_equal(rows: Vec<ComputedRow>) -> Vec<(String, String)> {
     let mut once: Vec<ComputedRow> = Vec::new();
     for row in rows {
         match once.iter_mut().find(|one| one.name == row.name && one.text == row.text) {
@@ -283,7 +283,7 @@ mod tests {
             row("b", "memory", "2 GiB"),
             row("b", "blocks", "7"),
         ];
-        let once = told_once(rows);
+        let once = merge_equal(rows);
         let texts: Vec<String> = once.iter().map(|(name, text)| format!("{name} {text}")).collect();
         assert_eq!(texts, ["memory a: 1 GiB", "memory b: 2 GiB", "blocks a, b: 7"]);
     }
