@@ -29,7 +29,7 @@ impl Access {
     }
 
     /// Returns the part of a chunk that it touches, in bytes of the device.
-    pub(crate) fn within(&self, chunk: u64, bytes: u64) -> Range<u64> {
+    pub(crate) fn part_in(&self, chunk: u64, bytes: u64) -> Range<u64> {
         let (first, end) = (chunk * bytes, (chunk + 1).saturating_mul(bytes));
         self.offset.max(first)..self.end().min(end)
     }

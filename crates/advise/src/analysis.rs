@@ -73,7 +73,7 @@ impl Analysis {
         }
         // VDO looks into the map for each block.
         for leaf in access.chunks(LEAF) {
-            let within = access.within(leaf, LEAF);
+            let within = access.part_in(leaf, LEAF);
             let blocks = within.end.div_ceil(BLOCK) - within.start / BLOCK;
             let kind = if write { Touch::Part } else { Touch::Read };
             self.leaves.touch(leaf, kind, blocks);
@@ -126,7 +126,7 @@ fn touch(shards: &mut Shards, bytes: u64, access: &Access, goes_on: bool) {
         chunks.next();
     }
     for chunk in chunks {
-        let within = access.within(chunk, bytes);
+        let within = access.part_in(chunk, bytes);
         let kind = match access.op {
             Op::Read => Touch::Read,
             _ if within.end - within.start == bytes => Touch::Whole,

@@ -59,7 +59,8 @@ pub struct Fact {
 pub fn across(old: &ResultSet, new: &ResultSet) -> Across {
     let (before, now) = (analyse(old), analyse(new));
     let plan = &new.manifest.plan;
-    let also = old.manifest.plan.questions.iter().filter(|asked| !plan.questions.contains(asked));
+    let also =
+        old.manifest.plan.questions.iter().filter(|question| !plan.questions.contains(question));
     let questions: Vec<AskedMetric> = plan.questions.iter().chain(also).cloned().collect();
     let mut all = comparisons::compare_results(
         (&before.variants, &now.variants),
@@ -68,10 +69,10 @@ pub fn across(old: &ResultSet, new: &ResultSet) -> Across {
     );
     let [mut questions, open] = [old, new].map(unanswered::open_to);
     questions.extend(open);
-    for own in &now.variants {
-        let before = before.variants.iter().find(|variant| variant.name == own.name);
-        let lacks =
-            before.map(|before| unanswered::unanswered((plan, &questions), (before, own), &all));
+    for variant in &now.variants {
+        let before = before.variants.iter().find(|earlier| earlier.name == variant.name);
+        let lacks = before
+            .map(|before| unanswered::unanswered((plan, &questions), (before, variant), &all));
         all.extend(lacks.into_iter().flatten());
     }
     let row = |comparison: MetricComparison| {
@@ -91,8 +92,8 @@ pub fn across(old: &ResultSet, new: &ResultSet) -> Across {
     Across {
         rows: all.into_iter().filter_map(row).collect(),
         differ: differ(old, new),
-        only_old: alone(&before.variants, &now.variants),
-        only_new: alone(&now.variants, &before.variants),
+        only_old: only_in_first(&before.variants, &now.variants),
+        only_new: only_in_first(&now.variants, &before.variants),
         figures_only_old: figures_alone(&before, &now, &questions),
         figures_only_new: figures_alone(&now, &before, &questions),
     }
@@ -112,14 +113,14 @@ fn of_compared(
     (!old.is_empty()).then(|| (stats::figure(&old), stats::figure(&new)))
 }
 
-/// Returns the figures asked about that only `own` has, of the variants that both results have.
-fn figures_alone(own: &Analysis, other: &Analysis, questions: &[AskedMetric]) -> Vec<String> {
-    let both = own.variants.iter().filter_map(|variant| {
-        Some((variant, other.variants.iter().find(|one| one.name == variant.name)?))
+/// Returns the figures asked about that only `one` has, of the variants that both results have.
+fn figures_alone(one: &Analysis, other: &Analysis, questions: &[AskedMetric]) -> Vec<String> {
+    let both = one.variants.iter().filter_map(|variant| {
+        Some((variant, other.variants.iter().find(|same| same.name == variant.name)?))
     });
     let alone = both.flat_map(|(variant, counterpart)| {
         let of_questions = variant.values.iter().filter(|values| {
-            let asks_it = |asked: &AskedMetric| asks(asked, &values.scope, &values.metric);
+            let asks_it = |question: &AskedMetric| asks(question, &values.scope, &values.metric);
             !values.points.is_empty() && questions.iter().any(asks_it)
         });
         let lacks = of_questions.filter(|values| {
@@ -134,8 +135,8 @@ fn figures_alone(own: &Analysis, other: &Analysis, questions: &[AskedMetric]) ->
     alone.collect()
 }
 
-fn alone(own: &[VariantFigures], others: &[VariantFigures]) -> Vec<String> {
-    let alone = own.iter().filter(|one| others.iter().all(|other| other.name != one.name));
+fn only_in_first(these: &[VariantFigures], others: &[VariantFigures]) -> Vec<String> {
+    let alone = these.iter().filter(|one| others.iter().all(|other| other.name != one.name));
     alone.map(|variant| variant.name.clone()).collect()
 }
 
@@ -194,14 +195,14 @@ fn settings(old: &PlanFacts, new: &PlanFacts) -> Vec<Fact> {
         variant.stack.iter().flat_map(of).collect()
     };
     let mut differ = Vec::new();
-    for own in &new.variants {
-        let Some(before) = old.variants.iter().find(|variant| variant.name == own.name) else {
+    for variant in &new.variants {
+        let Some(before) = old.variants.iter().find(|earlier| earlier.name == variant.name) else {
             continue;
         };
-        let (was, is) = (all(before), all(own));
+        let (was, is) = (all(before), all(variant));
         let keys: BTreeSet<&String> = was.keys().chain(is.keys()).collect();
         for key in keys.into_iter().filter(|key| was.get(*key) != is.get(*key)) {
-            let name = format!("{key} of {}", own.name);
+            let name = format!("{key} of {}", variant.name);
             differ.push(Fact { name, old: was.get(key).cloned(), new: is.get(key).cloned() });
         }
     }

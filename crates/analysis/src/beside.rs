@@ -28,13 +28,16 @@ fn variant<'a>(analysis: &'a Analysis, name: &str) -> Option<&'a VariantFigures>
 }
 
 /// Returns the scopes in which the variants `names` have the figure that is asked about, under the names shared by all variants.
-pub fn scopes(analysis: &Analysis, names: [&str; 2], asked: &AskedMetric) -> BTreeSet<Scope> {
+pub fn scopes(analysis: &Analysis, names: [&str; 2], question: &AskedMetric) -> BTreeSet<Scope> {
     let variants = names.into_iter().filter_map(|name| variant(analysis, name));
     let measured = variants.flat_map(|variant| {
         let known = variant.values.iter().filter(|values| !values.points.is_empty());
         known.map(move |values| (variant.common(&values.scope), &values.metric))
     });
-    measured.filter(|(scope, metric)| asks(asked, scope, metric)).map(|(scope, _)| scope).collect()
+    measured
+        .filter(|(scope, metric)| asks(question, scope, metric))
+        .map(|(scope, _)| scope)
+        .collect()
 }
 
 /// Returns the values of the good variant and of the other in each of `repeats` repeats, for one figure; `None` where either is missing.
@@ -105,7 +108,7 @@ mod tests {
     use super::*;
     use crate::analyse;
 
-    fn asked(metric: &str) -> AskedMetric {
+    fn question(metric: &str) -> AskedMetric {
         let metric = metric.to_owned();
         AskedMetric { metric, stage: None, operation: None, layer: None, threshold: 0.03 }
     }
@@ -116,7 +119,7 @@ mod tests {
         let names: Vec<String> =
             set.manifest.plan.variants.iter().map(|variant| variant.name.clone()).collect();
         let names = [names[0].as_str(), names[1].as_str()];
-        let found = scopes(&analyse(&set), names, &asked("iops"));
+        let found = scopes(&analyse(&set), names, &question("iops"));
         let scope = found.first().unwrap().clone();
         let all = beside(&analyse(&set), names, (&scope, "iops"), 5);
         assert!(all.iter().all(Option::is_some) && all.len() == 5, "{all:?}");
@@ -129,7 +132,7 @@ mod tests {
         let expected: Vec<Pair> =
             expected.map(|(at, pair)| pair.filter(|_| at + 1 != gone)).collect();
         assert_eq!(some, expected);
-        assert!(scopes(&analyse(&set), names, &asked("no_such")).is_empty());
+        assert!(scopes(&analyse(&set), names, &question("no_such")).is_empty());
     }
 
     #[test]
@@ -137,12 +140,14 @@ mod tests {
         let mut set = fixture::with(5, 7_600.0);
         let records = set.cells.iter_mut().filter_map(|cell| cell.record.as_mut());
         let loads = records.flat_map(|record| &mut record.stages).filter_map(|s| s.load.as_mut());
-        loads.flat_map(|load| load.operations.values_mut()).for_each(|own| own.ios = 999);
+        loads
+            .flat_map(|load| load.operations.values_mut())
+            .for_each(|operation| operation.ios = 999);
         let analysis = analyse(&set);
         let names: Vec<&str> = analysis.variants.iter().map(|v| v.name.as_str()).collect();
         let names = [names[0], names[1]];
         let few = |metric: &str| {
-            let scope = scopes(&analysis, names, &asked(metric)).pop_first().unwrap();
+            let scope = scopes(&analysis, names, &question(metric)).pop_first().unwrap();
             few_ios_of(&analysis, names, (&scope, metric))
         };
         assert_eq!(

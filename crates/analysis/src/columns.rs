@@ -74,7 +74,7 @@ pub fn columns(text: &str) -> Result<Columns, ColumnsError> {
         return Err(ColumnsError::NoText);
     }
     let mut rows = rows(text.trim_start_matches('\u{feff}'))?.into_iter().peekable();
-    let header = rows.next_if(|(_, cells)| cells[first(cells)..].iter().any(|c| is_word(c)));
+    let header = rows.next_if(|(_, cells)| cells[first_series(cells)..].iter().any(|c| is_word(c)));
     let rows: Vec<Row> = rows.collect();
     let Some(width) = header.as_ref().or(rows.first()).map(|(_, cells)| cells.len()) else {
         return Err(ColumnsError::Empty);
@@ -85,7 +85,8 @@ pub fn columns(text: &str) -> Result<Columns, ColumnsError> {
     let mut header = header.map(|(_, cells)| cells.into_iter());
     let label = header.as_mut().filter(|_| width > 1).and_then(Iterator::next);
     let places = usize::from(width > 1)..width;
-    let mut series: Vec<Series> = places.clone().map(|at| named(header.as_mut(), at)).collect();
+    let mut series: Vec<Series> =
+        places.clone().map(|at| empty_series(header.as_mut(), at)).collect();
     let mut bad = Vec::new();
     for (line, cells) in &rows {
         if cells.len() != width {
@@ -93,10 +94,12 @@ pub fn columns(text: &str) -> Result<Columns, ColumnsError> {
             continue;
         }
         let label = if width > 1 { cells[0].clone() } else { format!("line {line}") };
-        for (own, cell) in series.iter_mut().zip(&cells[places.clone()]) {
+        for (line_of, cell) in series.iter_mut().zip(&cells[places.clone()]) {
             match number(cell) {
-                _ if is_missing(cell) => own.missing.push(*line),
-                Some(value) => own.points.push(Point { label: label.clone(), line: *line, value }),
+                _ if is_missing(cell) => line_of.missing.push(*line),
+                Some(value) => {
+                    line_of.points.push(Point { label: label.clone(), line: *line, value })
+                }
                 None => bad.push(format!("line {line}: '{}' is no finite number", short(cell))),
             }
         }
@@ -108,11 +111,11 @@ pub fn columns(text: &str) -> Result<Columns, ColumnsError> {
 }
 
 /// Returns the index of the first column that is a series.
-fn first(cells: &[String]) -> usize {
+fn first_series(cells: &[String]) -> usize {
     usize::from(cells.len() > 1)
 }
 
-fn named(header: Option<&mut std::vec::IntoIter<String>>, at: usize) -> Series {
+fn empty_series(header: Option<&mut std::vec::IntoIter<String>>, at: usize) -> Series {
     let title = header.and_then(Iterator::next).filter(|name| !name.is_empty());
     let name = title.unwrap_or_else(|| format!("column {}", at + 1));
     Series { name, points: Vec::new(), missing: Vec::new() }
@@ -182,20 +185,20 @@ fn rows(text: &str) -> Result<Vec<Row>, ColumnsError> {
 
 /// The cells of one line, without quotes and the blanks around them.
 fn cells(line: &str, separator: char) -> Vec<String> {
-    let (mut cells, mut own, mut quoted) = (Vec::new(), String::new(), false);
+    let (mut cells, mut current, mut quoted) = (Vec::new(), String::new(), false);
     let mut chars = line.chars().peekable();
     while let Some(c) = chars.next() {
         match c {
             '"' if quoted && chars.peek() == Some(&'"') => {
-                own.push('"');
+                current.push('"');
                 chars.next();
             }
             '"' => quoted = !quoted,
-            c if c == separator && !quoted => cells.push(std::mem::take(&mut own)),
-            c => own.push(c),
+            c if c == separator && !quoted => cells.push(std::mem::take(&mut current)),
+            c => current.push(c),
         }
     }
-    cells.push(own);
+    cells.push(current);
     cells.iter().map(|cell| cell.trim().to_owned()).collect()
 }
 
@@ -235,7 +238,7 @@ mod tests {
 
     #[test]
     fn bad_lines_are_named_with_their_numbers() {
-        for (text, said) in [
+        for (text, mistake) in [
             ("", "it holds no values"),
             ("day,x\n", "it holds no values"),
             ("a\0b", "it is not text"),
@@ -247,7 +250,7 @@ mod tests {
             ("d,x\na,\"1\nb,2\n", "line 2: a quote is opened and never closed"),
         ] {
             let error = columns(text).unwrap_err().to_string();
-            assert!(error.starts_with(said), "{text:?}: {error}");
+            assert!(error.starts_with(mistake), "{text:?}: {error}");
         }
         let many = columns(&format!("d,x\n{}", "a,b\n".repeat(9))).unwrap_err().to_string();
         assert!(many.ends_with("line 6: 'b' is no finite number; and 4 more lines"), "{many}");

@@ -79,7 +79,7 @@ impl Deref for MetricComparison {
 impl MetricComparison {
     /// Tells whether it is asked about and no run of either side has a value.
     pub fn unmeasured(&self) -> bool {
-        self.asked() && self.n == 0 && self.dropped == 0
+        self.is_asked_about() && self.n == 0 && self.dropped == 0
     }
 
     /// Returns the largest share of runs, percent, that may behave differently without having been seen; for the verdict `same` without outliers.
@@ -89,13 +89,13 @@ impl MetricComparison {
     }
 
     /// Tells whether the experiment asks about it.
-    pub fn asked(&self) -> bool {
+    pub fn is_asked_about(&self) -> bool {
         self.threshold.is_some()
     }
 
     /// Tells whether more repeats may decide it.
     pub fn decidable(&self) -> bool {
-        self.asked() && !self.few_beyond && !self.unmeasured()
+        self.is_asked_about() && !self.few_beyond && !self.unmeasured()
     }
 }
 
@@ -120,7 +120,7 @@ struct Draft<'a> {
 impl Draft<'_> {
     /// Returns the question that the verdict answers; `None` where there is no question, or too few I/Os for a verdict.
     fn judged(&self) -> Option<&AskedMetric> {
-        self.question.filter(|_| !self.few_beyond).map(|(_, asked)| asked)
+        self.question.filter(|_| !self.few_beyond).map(|(_, question)| question)
     }
 }
 
@@ -154,8 +154,8 @@ pub(crate) fn compare_all(
     drafts.sort_by_key(|draft| draft.question.map_or(usize::MAX, |(place, _)| place));
     let mut all: Vec<_> =
         drafts.into_iter().map(|draft| draft.finish(&base.name, (cells, cells))).collect();
-    let lone = questions.iter().flat_map(|asked| {
-        others.iter().filter_map(|new| one_sided(plan, asked, base, new)).collect::<Vec<_>>()
+    let lone = questions.iter().flat_map(|question| {
+        others.iter().filter_map(|new| one_sided(plan, question, base, new)).collect::<Vec<_>>()
     });
     all.extend(lone);
     all
@@ -169,12 +169,12 @@ pub(crate) fn compare_results(
 ) -> Vec<MetricComparison> {
     let questions = &questions[..questions.len().min(QUESTIONS)];
     let mut drafts = Vec::new();
-    for own in new {
-        let Some(before) = old.iter().find(|variant| variant.name == own.name) else { continue };
+    for after in new {
+        let Some(before) = old.iter().find(|variant| variant.name == after.name) else { continue };
         drafts.extend(before.values.iter().filter_map(|values| {
             let (better, test) = described(plan, &values.scope, &values.metric)?;
             let test = if test == Test::Paired { Test::Ranked } else { test };
-            pair(before, own, values, (questions, (better, test)))
+            pair(before, after, values, (questions, (better, test)))
         }));
     }
     judge(&mut drafts, &mut []);
@@ -190,16 +190,16 @@ pub(crate) fn compare_results(
 /// can have, such as the space saved by a VDO that the other side lacks, is not compared.
 fn one_sided(
     plan: &PlanFacts,
-    asked: &AskedMetric,
+    question: &AskedMetric,
     base: &VariantFigures,
     new: &VariantFigures,
 ) -> Option<MetricComparison> {
     let of = |variant: &'_ VariantFigures| {
-        let matching = variant.values.iter().filter(|v| asks(asked, &v.scope, &v.metric));
+        let matching = variant.values.iter().filter(|v| asks(question, &v.scope, &v.metric));
         matching.filter(|values| !values.points.is_empty()).cloned().collect::<Vec<_>>()
     };
-    let (old, own) = (of(base), of(new));
-    let (values, has, lacks) = match (&old[..], &own[..]) {
+    let (old, newer) = (of(base), of(new));
+    let (values, has, lacks) = match (&old[..], &newer[..]) {
         ([values, ..], []) => (values, base, new),
         ([], [values, ..]) => (values, new, base),
         _ => return None,
@@ -212,25 +212,25 @@ fn one_sided(
     let (_, test) = described(plan, &values.scope, &values.metric)?;
     let method = format!("only {} has values", has.name);
     let dropped = values.points.len();
-    Some(undecided(asked, (&values.scope, test), (base, new), (dropped, method)))
+    Some(undecided(question, (&values.scope, test), (base, new), (dropped, method)))
 }
 
 /// Returns an undecided comparison for a figure asked about that cannot be compared, for the reason in `method`; `dropped` values are left out.
 pub(crate) fn undecided(
-    asked: &AskedMetric,
+    question: &AskedMetric,
     (scope, test): (&Scope, Test),
     (base, new): (&VariantFigures, &VariantFigures),
     (dropped, method): (usize, String),
 ) -> MetricComparison {
     MetricComparison {
-        metric: asked.metric.clone(),
+        metric: question.metric.clone(),
         scope: scope.clone(),
         base: base.name.clone(),
         new: new.name.clone(),
         statistics: Comparison::open(method),
         dropped,
         test,
-        threshold: Some(asked.threshold),
+        threshold: Some(question.threshold),
         apart: Vec::new(),
         few_beyond: false,
     }
@@ -257,7 +257,7 @@ fn pair<'a>(
     }
     // The question may use either variant's name of a device.
     let asks_it =
-        |asked: &AskedMetric| [old, values].iter().any(|v| asks(asked, &v.scope, &v.metric));
+        |question: &AskedMetric| [old, values].iter().any(|v| asks(question, &v.scope, &v.metric));
     let question = questions.iter().enumerate().find(|(_, question)| asks_it(question));
     let threshold = question.map(|(_, question)| question.threshold);
     let numbers: Vec<_> = pairs.iter().map(|(_, pair)| *pair).collect();
@@ -331,22 +331,22 @@ pub(crate) fn described(plan: &PlanFacts, scope: &Scope, metric: &str) -> Option
 }
 
 /// Tells whether `asked` is a question about this metric of `scope`.
-pub fn asks(asked: &AskedMetric, scope: &Scope, metric: &str) -> bool {
+pub fn asks(question: &AskedMetric, scope: &Scope, metric: &str) -> bool {
     // A point of a sweep has the name of its stage, followed by what is swept: `random-read depth=16`.
     let point = |name: &str, of: &str| {
         name.strip_prefix(of).is_some_and(|rest| rest.starts_with(' ') && rest.contains('='))
     };
-    let stage = match (&asked.stage, &scope.stage) {
-        (Some(asked), Some(stage)) => asked == stage || point(stage, asked),
+    let stage = match (&question.stage, &scope.stage) {
+        (Some(name), Some(stage)) => name == stage || point(stage, name),
         _ => true,
     };
     let same = |wanted: &Option<String>, name: &String| wanted.as_ref().is_none_or(|w| w == name);
-    asked.metric == metric
+    question.metric == metric
         && stage
         && match &scope.of {
-            Of::Operation(name) => asked.layer.is_none() && same(&asked.operation, name),
-            Of::Layer(name) => asked.operation.is_none() && same(&asked.layer, name),
-            Of::Load | Of::Command => asked.operation.is_none() && asked.layer.is_none(),
+            Of::Operation(name) => question.layer.is_none() && same(&question.operation, name),
+            Of::Layer(name) => question.operation.is_none() && same(&question.layer, name),
+            Of::Load | Of::Command => question.operation.is_none() && question.layer.is_none(),
             Of::Content => false,
         }
 }
@@ -363,7 +363,7 @@ fn judge(drafts: &mut [Draft], effects: &mut [(&mut Effects, Better)]) {
 fn judge_at(looks: &[u32], drafts: &mut [Draft], effects: usize) -> usize {
     let claims = effects + drafts.iter().filter(|draft| draft.judged().is_some()).count();
     for draft in drafts {
-        let Some(threshold) = draft.judged().map(|asked| asked.threshold) else { continue };
+        let Some(threshold) = draft.judged().map(|question| question.threshold) else { continue };
         draft.comparison = stats::compare_at_looks(&AtLooks {
             repeats: &draft.pairs,
             looks,

@@ -25,7 +25,7 @@ pub(crate) fn collect(
     cells: &[&CellData],
     apart: bool,
 ) -> Vec<MetricValues> {
-    let named = named(plan, variant);
+    let named = named_counters(plan, variant);
     if named.is_empty() {
         return Vec::new();
     }
@@ -69,7 +69,7 @@ pub(crate) fn samples(cell: &CellData) -> impl Iterator<Item = &SampleRow> {
 
 /// Returns every metric that the plan names in questions, expectations, figures of the source and pictures, with its layer where one is given.
 pub(crate) fn wanted(plan: &PlanFacts) -> Vec<(&String, &Option<String>)> {
-    let questions = plan.questions.iter().map(|asked| (&asked.metric, &asked.layer));
+    let questions = plan.questions.iter().map(|question| (&question.metric, &question.layer));
     let expected = plan.expectations.iter().flat_map(|expected| {
         std::iter::once(&expected.figure).chain(&expected.of).chain(&expected.evidence)
     });
@@ -80,7 +80,7 @@ pub(crate) fn wanted(plan: &PlanFacts) -> Vec<(&String, &Option<String>)> {
 }
 
 /// Returns the counters of this variant's layers that the plan names.
-fn named<'a>(plan: &'a PlanFacts, variant: &str) -> Vec<Named<'a>> {
+fn named_counters<'a>(plan: &'a PlanFacts, variant: &str) -> Vec<Named<'a>> {
     let wanted = wanted(plan);
     let facts = plan.variants.iter().find(|facts| facts.name == variant);
     let stack = facts.into_iter().flat_map(|facts| &facts.stack);
@@ -108,7 +108,7 @@ mod tests {
 
     use super::*;
 
-    fn asked(metric: &str, layer: Option<&str>) -> AskedMetric {
+    fn question(metric: &str, layer: Option<&str>) -> AskedMetric {
         AskedMetric {
             metric: metric.into(),
             stage: None,
@@ -139,8 +139,8 @@ mod tests {
      {
         let mut set = fixture::with(2, 5000.0);
         set.manifest.plan.questions = vec![
-            asked("stats.blockMap.dirtyPages", Some("vdo")),
-            asked("stats.journal.entries.committed", None),
+            question("stats.blockMap.dirtyPages", Some("vdo")),
+            question("stats.journal.entries.committed", None),
         ];
         for cell in set.cells.iter_mut().filter(|cell| cell.entry.variant == "vdo") {
             let stages = &cell.record.as_ref().unwrap().stages;
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn a_counter_that_was_not_read_has_no_value_and_is_not_zero() {
         let mut set = fixture::with(2, 5000.0);
-        set.manifest.plan.questions = vec![asked("stats.blockMap.dirtyPages", None)];
+        set.manifest.plan.questions = vec![question("stats.blockMap.dirtyPages", None)];
         let analysis = crate::analyse(&set);
         let vdo = analysis.variants.iter().find(|variant| variant.name == "vdo").unwrap();
         let values = vdo.values_of(&Scope::layer("vdo"), "stats.blockMap.dirtyPages").unwrap();

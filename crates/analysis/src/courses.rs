@@ -122,7 +122,7 @@ fn of_rows(repeat: u32, all: &[Row], rows: &[&IntervalRow]) -> Option<Series> {
         Row::Stage(edge) if edge.stage == stage && !edge.ended => Some(edge.at_ns),
         _ => None,
     })?;
-    let whole = within::whole(rows);
+    let whole = within::without_short(rows);
     let mut moved = 0.0;
     let mut series = Series { repeat, ends_s: Vec::new(), moved: Vec::new(), rates: Vec::new() };
     for row in whole {
@@ -253,15 +253,15 @@ fn of_runs(series: &[Series]) -> Option<RunCourse> {
 }
 
 /// Returns the warm-up that most runs have, or 0 where most have none.
-fn warm_up(said: &[OneRun], most: &dyn Fn(usize) -> bool) -> Option<f64> {
-    let known = said.iter().filter_map(|run| run.warm_up_s);
+fn warm_up(runs: &[OneRun], most: &dyn Fn(usize) -> bool) -> Option<f64> {
+    let known = runs.iter().filter_map(|run| run.warm_up_s);
     let (some, none): (Vec<f64>, Vec<f64>) = known.partition(|time| *time > 0.0);
     [some, none].into_iter().find(|times| most(times.len())).and_then(|t| median(t.into_iter()))
 }
 
 /// The change that most runs have, in the same direction, and its place in each of them.
-fn change(said: &[OneRun], most: &dyn Fn(usize) -> bool) -> Option<(Change, Vec<Turn>)> {
-    let places: Vec<&Place> = said.iter().filter_map(|run| run.change.as_ref()).collect();
+fn change(runs: &[OneRun], most: &dyn Fn(usize) -> bool) -> Option<(Change, Vec<Turn>)> {
+    let places: Vec<&Place> = runs.iter().filter_map(|run| run.change.as_ref()).collect();
     let falls = |place: &&&Place| place.after < place.before;
     let (falling, rising): (Vec<&Place>, Vec<&Place>) = (
         places.iter().filter(falls).copied().collect(),
@@ -297,8 +297,8 @@ fn change(said: &[OneRun], most: &dyn Fn(usize) -> bool) -> Option<(Change, Vec<
     Some((change, turns))
 }
 
-fn growth(said: &[OneRun], most: &dyn Fn(usize) -> bool) -> Option<EndGrowth> {
-    let all: Vec<&RunGrowth> = said.iter().filter_map(|run| run.growth.as_ref()).collect();
+fn growth(runs: &[OneRun], most: &dyn Fn(usize) -> bool) -> Option<EndGrowth> {
+    let all: Vec<&RunGrowth> = runs.iter().filter_map(|run| run.growth.as_ref()).collect();
     if !most(all.len()) {
         return None;
     }

@@ -91,23 +91,23 @@ pub(crate) fn effects(plan: &PlanFacts, variants: &[VariantFigures]) -> Vec<Effe
         return Vec::new();
     }
     let mut found = Vec::new();
-    for (asked, scope) in asked_scopes(plan, variants) {
-        let Some((better, _)) = described(plan, &scope, &asked.metric) else { continue };
-        if few_beyond(&variants.iter().collect::<Vec<_>>(), &scope, &asked.metric) {
+    for (question, scope) in asked_scopes(plan, variants) {
+        let Some((better, _)) = described(plan, &scope, &question.metric) else { continue };
+        if few_beyond(&variants.iter().collect::<Vec<_>>(), &scope, &question.metric) {
             continue;
         }
-        let trials = trials(plan, variants, &factors, (&asked.metric, &scope));
+        let trials = trials(plan, variants, &factors, (&question.metric, &scope));
         // An effect is a ratio, and a ratio to a value near 0 means nothing.
-        let least = least_of(&asked.metric);
+        let least = least_of(&question.metric);
         if trials.iter().any(|trial| trial.value < least) {
             continue;
         }
         let shapes: Vec<Factor> = factors.iter().map(Varied::shape).collect();
-        let Some(all) = factorial::effects(&shapes, &trials, asked.threshold) else { continue };
+        let Some(all) = factorial::effects(&shapes, &trials, question.threshold) else { continue };
         let facts = FactorEffects {
-            metric: asked.metric.clone(),
+            metric: question.metric.clone(),
             scope,
-            threshold: asked.threshold,
+            threshold: question.threshold,
             effects: Vec::new(),
             repeats: all.blocks,
             dropped: all.dropped,
@@ -125,7 +125,7 @@ impl EffectsDraft {
     /// Returns the effects after `all` was judged together with the comparisons; `at_last_look`: at the last look of a run that could stop early.
     pub(crate) fn finish(self, at_last_look: bool) -> FactorEffects {
         let Self { mut facts, factors, all, .. } = self;
-        facts.effects = all.effects.iter().map(|effect| named(effect, &factors)).collect();
+        facts.effects = all.effects.iter().map(|effect| effect_facts(effect, &factors)).collect();
         facts.method = method(&all, at_last_look);
         facts
     }
@@ -149,7 +149,7 @@ fn method(all: &Effects, at_last_look: bool) -> String {
     )
 }
 
-fn named(effect: &factorial::Effect, factors: &[Varied]) -> FactorEffect {
+fn effect_facts(effect: &factorial::Effect, factors: &[Varied]) -> FactorEffect {
     let change = |change: factorial::Change| {
         let Varied { name, levels } = &factors[change.factor];
         LevelChange {
@@ -171,13 +171,13 @@ fn asked_scopes<'a>(
     variants: &[VariantFigures],
 ) -> Vec<(&'a AskedMetric, Scope)> {
     let mut all = Vec::new();
-    for asked in &plan.questions {
+    for question in &plan.questions {
         let of = |variant: &VariantFigures| {
-            let matching = variant.values.iter().filter(|v| asks(asked, &v.scope, &v.metric));
+            let matching = variant.values.iter().filter(|v| asks(question, &v.scope, &v.metric));
             matching.map(|values| variant.common(&values.scope)).collect::<Vec<_>>()
         };
         let scopes: BTreeSet<Scope> = variants.iter().flat_map(of).collect();
-        all.extend(scopes.into_iter().map(|scope| (asked, scope)));
+        all.extend(scopes.into_iter().map(|scope| (question, scope)));
     }
     all
 }

@@ -111,7 +111,9 @@ fn check_expectation(
         Some(_) => ExpectationOutcome::Elsewhere,
         None if !all_ran => ExpectationOutcome::NotRun,
         None if level.is_some() => ExpectationOutcome::Missed,
-        None if figure.median.is_none() && both(expected, variants) => ExpectationOutcome::NoRatio,
+        None if figure.median.is_none() && has_both(expected, variants) => {
+            ExpectationOutcome::NoRatio
+        }
         None => outcome(expected.bound.range(), &figure),
     };
     let decided = matches!(
@@ -181,7 +183,7 @@ fn level_runs(expected: &ExpectedFigure, variants: &[VariantFigures]) -> Option<
 }
 
 /// Tells whether some repeat has both figures of a ratio.
-fn both(expected: &ExpectedFigure, variants: &[VariantFigures]) -> bool {
+fn has_both(expected: &ExpectedFigure, variants: &[VariantFigures]) -> bool {
     let Some(base) = &expected.of else { return false };
     let base = values(base, variants);
     values(&expected.figure, variants).keys().any(|repeat| base.contains_key(repeat))

@@ -92,8 +92,9 @@ impl Ladder {
 
 /// Builds the ladder over `devices`, with the load on top if there is one.
 pub fn ladder(load: Option<&Histogram<u64>>, devices: &[DeviceLatency]) -> Ladder {
-    let roots = devices.iter().filter(|own| !devices.iter().any(|d| d.on.contains(&own.name)));
-    let roots: Vec<String> = roots.map(|own| own.name.clone()).collect();
+    let roots =
+        devices.iter().filter(|device| !devices.iter().any(|d| d.on.contains(&device.name)));
+    let roots: Vec<String> = roots.map(|device| device.name.clone()).collect();
     let top = load.map(|load| Rung {
         name: LOAD.to_owned(),
         on: roots.clone(),
@@ -106,7 +107,7 @@ pub fn ladder(load: Option<&Histogram<u64>>, devices: &[DeviceLatency]) -> Ladde
         absent: None,
     });
     let mut rungs: Vec<Rung> = top.into_iter().chain(devices.iter().map(rung)).collect();
-    let adds: Vec<_> = rungs.iter().map(|own| adds(own, &rungs)).collect();
+    let adds: Vec<_> = rungs.iter().map(|rung| adds(rung, &rungs)).collect();
     rungs.iter_mut().zip(adds).for_each(|(rung, adds)| rung.adds_ns = adds);
     let first = match (load, &roots[..]) {
         (Some(_), _) => Ok(LOAD.to_owned()),
@@ -143,9 +144,10 @@ fn rung(device: &DeviceLatency) -> Rung {
 
 /// Returns the rungs directly below one that took enough of its I/Os to have made its 99th percentile.
 fn below<'a>(rung: &Rung, all: &'a [Rung]) -> Vec<&'a Rung> {
-    let touched = |own: &&Rung| {
-        rung.on.contains(&own.name)
-            && (own.absent.is_some() || own.all.ios as f64 >= MIN_SHARE * rung.all.ios as f64)
+    let touched = |candidate: &&Rung| {
+        rung.on.contains(&candidate.name)
+            && (candidate.absent.is_some()
+                || candidate.all.ios as f64 >= MIN_SHARE * rung.all.ios as f64)
     };
     all.iter().filter(touched).collect()
 }
@@ -153,17 +155,17 @@ fn below<'a>(rung: &Rung, all: &'a [Rung]) -> Vec<&'a Rung> {
 /// Returns the slowest rung directly below one; the error names one whose latency is not known.
 fn slowest<'a>(rung: &Rung, all: &'a [Rung]) -> Result<Option<(&'a Rung, f64)>, String> {
     let mut slowest: Option<(&Rung, f64)> = None;
-    for own in below(rung, all) {
-        let p99 = known(own)?;
+    for candidate in below(rung, all) {
+        let p99 = p99_of(candidate)?;
         if slowest.is_none_or(|(_, most)| p99 > most) {
-            slowest = Some((own, p99));
+            slowest = Some((candidate, p99));
         }
     }
     Ok(slowest)
 }
 
 /// The 99th percentile of a rung; the error says why it is not known.
-fn known(rung: &Rung) -> Result<f64, String> {
+fn p99_of(rung: &Rung) -> Result<f64, String> {
     let name = &rung.name;
     match (&rung.absent, rung.lost, rung.all.p99_ns) {
         (Some(why), ..) => Err(format!("the latency of {name} is not known: {why}")),
@@ -187,7 +189,7 @@ fn adds(rung: &Rung, all: &[Rung]) -> Option<f64> {
 fn maker(first: &str, all: &[Rung]) -> Result<MadeBy, String> {
     let named = |name: &str| all.iter().find(|rung| rung.name == name);
     let Some(top) = named(first) else { return Err("nothing was measured".to_owned()) };
-    let of_ns = known(top)?;
+    let of_ns = p99_of(top)?;
     let mut added: Vec<(String, f64)> = Vec::new();
     let (mut at, mut p99) = (top, of_ns);
     // A stack of devices has no cycles; the bound ends the walk through a wrong one.

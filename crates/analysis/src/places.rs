@@ -99,9 +99,9 @@ mod tests {
         }
     }
 
-    fn own(stacks: &[Vec<LayerFacts>]) -> Vec<Vec<(String, String)>> {
+    fn names_of(stacks: &[Vec<LayerFacts>]) -> Vec<Vec<(String, String)>> {
         let found = devices(stacks.iter().map(Vec::as_slice));
-        found.into_iter().map(|own| own.into_iter().collect()).collect()
+        found.into_iter().map(|names| names.into_iter().collect()).collect()
     }
 
     fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -117,10 +117,16 @@ mod tests {
             layer("linear", "linear", &[("data", "sata")]),
             layer("vdo", "vdo", &[("data", "linear")]),
         ];
-        assert_eq!(own(&[plain, deep]), [pairs(&[("slow", "slow")]), pairs(&[("slow", "sata")])]);
+        assert_eq!(
+            names_of(&[plain, deep]),
+            [pairs(&[("slow", "slow")]), pairs(&[("slow", "sata")])]
+        );
         let old = vec![layer(DEVICE, "data", &[]), layer("vdo", "vdo", &[])];
         let other = vec![layer(DEVICE, "file", &[])];
-        assert_eq!(own(&[old, other]), [pairs(&[("data", "data")]), pairs(&[("data", "file")])]);
+        assert_eq!(
+            names_of(&[old, other]),
+            [pairs(&[("data", "data")]), pairs(&[("data", "file")])]
+        );
     }
 
     #[test]
@@ -133,8 +139,12 @@ mod tests {
             ]
         };
         let alone = vec![layer(DEVICE, "slow", &[])];
-        let found =
-            own(&[cached("slow", "fast"), cached("disk", "flash"), cached("fast", "slow"), alone]);
+        let found = names_of(&[
+            cached("slow", "fast"),
+            cached("disk", "flash"),
+            cached("fast", "slow"),
+            alone,
+        ]);
         assert_eq!(found[1], pairs(&[("fast", "flash"), ("slow", "disk")]));
         assert_eq!(found[2], pairs(&[("fast", "slow"), ("slow", "fast")]));
         assert_eq!(found[3], pairs(&[("slow", "slow")]));

@@ -56,8 +56,8 @@ impl Scope {
     pub fn as_named_by(&self, devices: &BTreeMap<String, String>) -> Option<Self> {
         let Some(name) = self.as_layer() else { return Some(self.clone()) };
         match devices.get(name) {
-            Some(own) => Some(Self { of: Of::Layer(own.clone()), ..self.clone() }),
-            None if devices.values().any(|own| own == name) => None,
+            Some(own_name) => Some(Self { of: Of::Layer(own_name.clone()), ..self.clone() }),
+            None if devices.values().any(|own_name| own_name == name) => None,
             None => Some(self.clone()),
         }
     }

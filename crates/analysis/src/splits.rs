@@ -106,7 +106,7 @@ struct Beside {
 pub(crate) fn splits(plan: &PlanFacts, variants: &[VariantFigures]) -> Vec<Split> {
     let amounts: Vec<_> = variants
         .iter()
-        .flat_map(|variant| amounts(plan, variant).into_iter().map(move |own| (variant, own)))
+        .flat_map(|variant| amounts(plan, variant).into_iter().map(move |amount| (variant, amount)))
         .collect();
     let mut compared: Vec<_> =
         amounts.iter().map(|(_, (_, amount))| beside_whole(amount)).collect();
@@ -135,11 +135,11 @@ fn judge<'a>(all: impl Iterator<Item = &'a mut Beside>) {
 fn beside_whole(amount: &Amount) -> Vec<Beside> {
     let mut all = amount.iter();
     let Some((_, Some(whole))) = all.next() else { return Vec::new() };
-    let of = |(depth, own): (&u64, &Option<Measured>)| {
-        let own = own.as_ref()?;
-        let pairs = pairs(whole.values, own.values).0;
+    let of = |(depth, measured): (&u64, &Option<Measured>)| {
+        let parts = measured.as_ref()?;
+        let pairs = pairs(whole.values, parts.values).0;
         let pairs: Vec<_> = pairs.into_iter().map(|(_, pair)| pair).collect();
-        let ios = [whole.least_ios, own.least_ios].map(|ios| (METRIC, ios));
+        let ios = [whole.least_ios, parts.least_ios].map(|ios| (METRIC, ios));
         Some(Beside {
             depth: *depth,
             comparison: stats::compare(&pairs, Test::Paired, Some(THRESHOLD)),

@@ -300,7 +300,7 @@ pub fn trends(mut results: Vec<TrendResult>, seed: Seed) -> Trends {
             let point = (result.run.clone(), figure.value);
             match series.iter_mut().find(is_same) {
                 Some(series) => series.runs.push(point),
-                None => series.push(begun(&result.kind, figure, point)),
+                None => series.push(new_series(&result.kind, figure, point)),
             }
         }
     }
@@ -313,7 +313,7 @@ pub fn trends(mut results: Vec<TrendResult>, seed: Seed) -> Trends {
 }
 
 /// Begins a series with its first result.
-fn begun(kind: &TrendKind, figure: &AskedFigure, first: (TrendRun, f64)) -> TrendSeries {
+fn new_series(kind: &TrendKind, figure: &AskedFigure, first: (TrendRun, f64)) -> TrendSeries {
     TrendSeries {
         kind: kind.clone(),
         name: figure.name.clone(),

@@ -53,7 +53,7 @@ struct Filled<'a> {
 
 /// Returns how full a layer was where throughput changed, for each measured stage whose course is known.
 fn fills(
-    of: &Filled,
+    filled: &Filled,
     cells: &[&CellData],
     courses: &BTreeMap<Scope, RunCourse>,
     apart: bool,
@@ -72,12 +72,12 @@ fn fills(
         let is_stage =
             |one: &&StageRecord| one.measured && (!apart || Some(&one.name) == stage.as_ref());
         let start_ns = stages.iter().find(is_stage)?.start_ns;
-        let value = of.at(cell, start_ns, start_ns + (at_s * 1e9) as u64)?;
+        let value = filled.fullness_at(cell, start_ns, start_ns + (at_s * 1e9) as u64)?;
         Some(Point { repeat, value })
     };
     let made = |(stage, turns): (Option<String>, BTreeMap<u32, f64>)| MetricValues {
         points: turns.into_iter().filter_map(|turn| point(&stage, turn)).collect(),
-        scope: Scope { stage, of: Of::Layer(of.layer.to_owned()) },
+        scope: Scope { stage, of: Of::Layer(filled.layer.to_owned()) },
         metric: TURN_FILL.to_owned(),
     };
     all.into_iter().map(made).collect()
@@ -85,7 +85,7 @@ fn fills(
 
 impl Filled<'_> {
     /// Returns how full the layer was at a time, percent, interpolated between the readings before and after it; `None` where one is missing.
-    fn at(&self, cell: &CellData, start_ns: u64, at_ns: u64) -> Option<f64> {
+    fn fullness_at(&self, cell: &CellData, start_ns: u64, at_ns: u64) -> Option<f64> {
         let prefix = format!("{}.", self.layer);
         let (mut begin, mut before, mut after) = (Rows::new(), Rows::new(), Rows::new());
         let is_of_source =

@@ -15,7 +15,8 @@ pub fn is_simulated(metric: &str) -> bool {
 
 /// Returns the questions that a result should answer: a simulation is not asked for what it does not model.
 pub(crate) fn open_to(result: &ResultSet) -> Vec<AskedMetric> {
-    let models = |asked: &&AskedMetric| !result.manifest.simulated || is_simulated(&asked.metric);
+    let models =
+        |question: &&AskedMetric| !result.manifest.simulated || is_simulated(&question.metric);
     result.manifest.plan.questions.iter().filter(models).cloned().collect()
 }
 
@@ -24,27 +25,27 @@ pub(crate) fn fill(questions: &[AskedMetric], variants: &mut [VariantFigures]) {
     if variants.iter().all(|variant| variant.repeats == 0) {
         return;
     }
-    let known = |asked: &AskedMetric| {
-        variants.iter().any(|v| v.values.iter().any(|of| asks(asked, &of.scope, &of.metric)))
+    let known = |question: &AskedMetric| {
+        variants.iter().any(|v| v.values.iter().any(|of| asks(question, &of.scope, &of.metric)))
     };
-    let lacking: Vec<_> = questions.iter().filter(|asked| !known(asked)).collect();
+    let lacking: Vec<_> = questions.iter().filter(|question| !known(question)).collect();
     for variant in variants {
-        for asked in &lacking {
-            let scope = Scope { stage: asked.stage.clone(), of: part(asked) };
+        for question in &lacking {
+            let scope = Scope { stage: question.stage.clone(), of: part(question) };
             let figures = variant.figures.entry(scope.clone()).or_default();
-            figures.insert(asked.metric.clone(), stats::figure(&[]));
-            let metric = asked.metric.clone();
+            figures.insert(question.metric.clone(), stats::figure(&[]));
+            let metric = question.metric.clone();
             variant.values.push(MetricValues { scope, metric, points: Vec::new() });
         }
     }
 }
 
 /// Returns the part of a stage that a question is about, as far as the question tells.
-fn part(asked: &AskedMetric) -> Of {
-    match (&asked.operation, &asked.layer) {
+fn part(question: &AskedMetric) -> Of {
+    match (&question.operation, &question.layer) {
         (Some(operation), _) => Of::Operation(operation.clone()),
         (None, Some(layer)) => Of::Layer(layer.clone()),
-        (None, None) if layers::owners_of_metric(&asked.metric).loads => Of::Load,
+        (None, None) if layers::owners_of_metric(&question.metric).loads => Of::Load,
         (None, None) => Of::Command,
     }
 }
@@ -57,35 +58,35 @@ pub(crate) fn unanswered(
     known: &[MetricComparison],
 ) -> Vec<MetricComparison> {
     let mut all: Vec<MetricComparison> = Vec::new();
-    for asked in &questions[..questions.len().min(QUESTIONS)] {
+    for question in &questions[..questions.len().min(QUESTIONS)] {
         let of = |variant: &VariantFigures| {
-            let matching = variant.values.iter().filter(|v| asks(asked, &v.scope, &v.metric));
+            let matching = variant.values.iter().filter(|v| asks(question, &v.scope, &v.metric));
             matching.map(|v| (variant.common(&v.scope), v.points.len())).collect::<Vec<_>>()
         };
-        let (old, own) = (of(base), of(new));
-        let both: Vec<&(Scope, usize)> = old.iter().chain(&own).collect();
+        let (old, newer) = (of(base), of(new));
+        let both: Vec<&(Scope, usize)> = old.iter().chain(&newer).collect();
         for (scope, _) in &both {
             let is_compared = |c: &MetricComparison| {
-                c.new == new.name && c.metric == asked.metric && c.scope == *scope
+                c.new == new.name && c.metric == question.metric && c.scope == *scope
             };
             let points = |side: &[(Scope, usize)]| {
                 side.iter().find(|(other, _)| other == scope).map(|(_, points)| *points)
             };
-            let (before, now) = (points(&old), points(&own));
+            let (before, now) = (points(&old), points(&newer));
             let values = before.unwrap_or_default() + now.unwrap_or_default();
             // A part that one side's stack does not have is not asked about.
             let one_sided = values > 0 && (before.is_none() || now.is_none());
-            let skip = one_sided || !is_meant(asked, scope, &both, (base, new));
+            let skip = one_sided || !is_meant(question, scope, &both, (base, new));
             if skip || known.iter().chain(&all).any(is_compared) {
                 continue;
             }
-            let Some((_, test)) = described(plan, scope, &asked.metric) else { continue };
+            let Some((_, test)) = described(plan, scope, &question.metric) else { continue };
             let method = match values {
                 0 => "not measured: no run has a value",
                 _ => "not compared: no repeat in which both have a value",
             };
             let why = (values, method.to_owned());
-            all.push(undecided(asked, (scope, test), (base, new), why));
+            all.push(undecided(question, (scope, test), (base, new), why));
         }
     }
     all
@@ -94,7 +95,7 @@ pub(crate) fn unanswered(
 /// Tells whether a question that matches `scope` is meant for it. One that names no part is not meant for operations that make others durable, nor
 /// for layers without a value where another one has it; a question about CPU time of a mixed load is meant for the load.
 fn is_meant(
-    asked: &AskedMetric,
+    question: &AskedMetric,
     scope: &Scope,
     all: &[&(Scope, usize)],
     (base, new): (&VariantFigures, &VariantFigures),
@@ -113,10 +114,10 @@ fn is_meant(
             let did = |v: &VariantFigures| v.least_ios.get(scope).is_some_and(|ios| *ios > 0);
             // An operation that did I/Os but moves no bytes, such as a flush, has no throughput.
             let lacks = has && (did(base) || did(new));
-            asked.operation.is_some()
-                || counted_operations(names.iter()).any(|own| own == name) && !lacks
+            question.operation.is_some()
+                || counted_operations(names.iter()).any(|counted| counted == name) && !lacks
         }
-        Of::Layer(_) => asked.layer.is_some() || !has,
+        Of::Layer(_) => question.layer.is_some() || !has,
         Of::Command => true,
     }
 }

@@ -236,7 +236,7 @@ pub(crate) fn of_jobs(cells: &[&CellData], apart: bool) -> BTreeMap<Scope, BTree
         }
     }
     let figures = |values: Values| {
-        values.into_iter().map(|(id, own)| (id.to_owned(), stats::figure(&own))).collect()
+        values.into_iter().map(|(id, values)| (id.to_owned(), stats::figure(&values))).collect()
     };
     let of_job = |jobs: BTreeMap<u32, Values>| {
         jobs.into_iter().map(|(job, values)| (job, figures(values))).collect()
@@ -250,7 +250,8 @@ fn of_tree(load: &LoadSummary) -> Vec<(&'static str, Option<f64>)> {
         return Vec::new();
     }
     let names = counted_operations(load.operations.keys());
-    let done: u64 = names.filter_map(|name| load.operations.get(name)).map(|own| own.ios).sum();
+    let done: u64 =
+        names.filter_map(|name| load.operations.get(name)).map(|summary| summary.ios).sum();
     let at_end = |of: fn(&TreeFacts) -> u64| load.tree.as_ref().map(|tree| of(tree) as f64);
     vec![
         ("operations_per_s", per_second(done, load.duration_ns).filter(|_| done > 0)),

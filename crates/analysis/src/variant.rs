@@ -30,7 +30,7 @@ pub struct VariantFigures {
     /// Per operation and run: the spread of the throughput of its intervals, bytes per second.
     pub within_run: BTreeMap<Scope, Vec<RunSpread>>,
     /// Per operation: the spread of throughput within a run (each of its figures is the median over the runs), bytes per second.
-    pub thesis: BTreeMap<Scope, TypicalSpread>,
+    pub interval_throughput: BTreeMap<Scope, TypicalSpread>,
     /// Per operation: the spread within a run of the bandwidth of single I/Os (length over latency), bytes per second; each of its figures is the
     /// median over the runs. Empty for results that do not record it.
     pub io_bandwidth: BTreeMap<Scope, TypicalSpread>,
@@ -64,7 +64,7 @@ impl VariantFigures {
 
     /// Converts this variant's own scope into the shared one: a device gets the name shared by all variants.
     pub fn common(&self, scope: &Scope) -> Scope {
-        let same = |(_, own): &(&String, &String)| Some(own.as_str()) == scope.as_layer();
+        let same = |(_, own_name): &(&String, &String)| Some(own_name.as_str()) == scope.as_layer();
         match self.devices.iter().find(same) {
             Some((common, _)) => Scope { of: Of::Layer(common.clone()), ..scope.clone() },
             None => scope.clone(),
@@ -123,7 +123,7 @@ pub(crate) fn figures(
         failed,
         figures,
         asked: asked_content(&done, apart),
-        thesis: within_run
+        interval_throughput: within_run
             .iter()
             .filter_map(|(of, runs)| {
                 let spreads: Vec<_> = runs.iter().map(|run| &run.spread).collect();
@@ -169,16 +169,16 @@ fn unpicked(
 
 /// Returns the content that the measured loads were asked to write, from the first cell that records it.
 fn asked_content(cells: &[&CellData], apart: bool) -> BTreeMap<Option<String>, AskedContent> {
-    let mut asked = BTreeMap::new();
+    let mut found = BTreeMap::new();
     for record in cells.iter().filter_map(|cell| cell.record.as_ref()) {
         if apart {
             for stage in record.stages.iter().filter(|stage| stage.measured) {
-                let Some(own) = results::model::written([stage]).asked else { continue };
-                asked.entry(Some(stage.name.clone())).or_insert(own);
+                let Some(content) = results::model::written([stage]).asked else { continue };
+                found.entry(Some(stage.name.clone())).or_insert(content);
             }
-        } else if let Some(own) = record.measured_content().asked {
-            asked.entry(None).or_insert(own);
+        } else if let Some(content) = record.measured_content().asked {
+            found.entry(None).or_insert(content);
         }
     }
-    asked
+    found
 }

@@ -39,7 +39,7 @@ pub(crate) fn spreads(cells: &[&CellData], apart: bool) -> BTreeMap<Scope, Vec<R
 /// Returns the throughput of each whole interval of measured stages by operation, bytes per second.
 fn throughputs(rows: &[Row], apart: bool) -> BTreeMap<Scope, Vec<f64>> {
     let rates = |rows: Vec<&IntervalRow>| {
-        whole(&rows).map(|row| row.bytes as f64 / seconds(row)).collect::<Vec<_>>()
+        without_short(&rows).map(|row| row.bytes as f64 / seconds(row)).collect::<Vec<_>>()
     };
     intervals(rows, apart).into_iter().map(|(scope, rows)| (scope, rates(rows))).collect()
 }
@@ -67,7 +67,7 @@ pub(crate) fn intervals(rows: &[Row], apart: bool) -> BTreeMap<Scope, Vec<&Inter
 }
 
 /// Returns the intervals without those shorter than half the usual length (the last one of a stage): over so short a time a rate means little.
-pub(crate) fn whole<'a>(rows: &[&'a IntervalRow]) -> impl Iterator<Item = &'a IntervalRow> {
+pub(crate) fn without_short<'a>(rows: &[&'a IntervalRow]) -> impl Iterator<Item = &'a IntervalRow> {
     let lengths: Sorted = rows.iter().map(|row| seconds(row)).collect();
     let usual = lengths.median().unwrap_or(0.0);
     let long = move |row: &&IntervalRow| seconds(row) > 0.0 && seconds(row) >= usual / 2.0;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser};
-use cli::{GuestArgs, made};
+use cli::{GuestArgs, new_path};
 use units::{Bytes, Nanos};
 
 /// Measures Fathom for its developers: against other programs, against models, and against known truth.
@@ -133,7 +133,7 @@ pub struct EngineArgs {
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub dir: PathBuf,
     /// Directory of the results; it must not exist [default: ./engine-vs-fio-UTCTIME].
-    #[arg(long, value_name = "DIR", value_parser = made())]
+    #[arg(long, value_name = "DIR", value_parser = new_path())]
     pub out: Option<PathBuf>,
     /// Compare on real layers in guests of the lab instead, with the fio of the guest's distribution.
     #[arg(long, conflicts_with_all = ["only", "target", "fio", "size"])]
@@ -225,7 +225,7 @@ pub struct DisksArgs {
     #[arg(long, value_name = "S", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub seconds: u64,
     /// Directory of the result; it must not exist [default: none is left].
-    #[arg(long, value_name = "DIR", value_parser = made())]
+    #[arg(long, value_name = "DIR", value_parser = new_path())]
     pub out: Option<PathBuf>,
     #[command(flatten)]
     pub machine: GuestArgs,
@@ -265,7 +265,7 @@ pub struct ContentArgs {
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
     /// Directory of the result of --lab; it must not exist [default: ./generator-on-vdo-UTCTIME].
-    #[arg(long, value_name = "DIR", value_parser = made())]
+    #[arg(long, value_name = "DIR", value_parser = new_path())]
     pub out: Option<PathBuf>,
     #[command(flatten)]
     pub machine: GuestArgs,
@@ -290,7 +290,7 @@ pub struct EstimateArgs {
     #[arg(long, value_name = "FILE[,forgotten=SIZE]", value_parser = corpus, requires = "lab")]
     pub corpus: Vec<(PathBuf, Bytes)>,
     /// Directory of the result of --lab; it must not exist [default: it is not kept].
-    #[arg(long, value_name = "DIR", requires = "lab", value_parser = made())]
+    #[arg(long, value_name = "DIR", requires = "lab", value_parser = new_path())]
     pub out: Option<PathBuf>,
     #[command(flatten)]
     pub machine: GuestArgs,
@@ -350,7 +350,7 @@ pub struct VerdictsArgs {
     #[arg(long, conflicts_with = "json")]
     pub tables: bool,
     /// Directory of the results of --lab; it must not exist [default: kept nowhere].
-    #[arg(long, value_name = "DIR", requires = "lab", conflicts_with = "simulated", value_parser = made())]
+    #[arg(long, value_name = "DIR", requires = "lab", conflicts_with = "simulated", value_parser = new_path())]
     pub out: Option<PathBuf>,
     #[command(flatten)]
     pub machine: GuestArgs,

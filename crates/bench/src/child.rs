@@ -101,7 +101,7 @@ pub fn run(line: &Line, interrupt: &Interrupt) -> Result<Ran, BenchError> {
     Err(BenchError::Failed {
         line: line.to_string(),
         status: status.to_string(),
-        said: tail(output.trim()).to_owned(),
+        output: tail(output.trim()).to_owned(),
     })
 }
 

@@ -45,7 +45,8 @@ impl ContestantKind {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     /// Figures that it reports of itself.
-    pub said: ReportedFigures,
+    #[serde(rename = "said")]
+    pub reported: ReportedFigures,
     /// CPU time meanwhile: of the child, of the kernel's threads, of all others.
     pub used: CpuUse,
     /// CPU time of all its threads per I/O, without the cost of starting, microseconds.
@@ -60,8 +61,8 @@ pub struct Sample {
 
 impl Sample {
     /// Tells whether most of its CPU time went into I/Os rather than starting, so that its CPU time per I/O is meaningful.
-    pub fn tells(&self) -> bool {
-        self.cpu_per_io_us * self.said.ios as f64 / 1e6 >= LEAST_SHARE * self.used.process_s
+    pub fn is_meaningful(&self) -> bool {
+        self.cpu_per_io_us * self.reported.ios as f64 / 1e6 >= LEAST_SHARE * self.used.process_s
     }
 
     /// Tells whether other processes used more than [`DISTURBED`] of all CPUs.
@@ -103,10 +104,10 @@ impl Contestant {
         millis: u64,
     ) -> Self {
         match who {
-            ContestantKind::Fathom(backend) => Self::on(who, case, millis, |millis| {
+            ContestantKind::Fathom(backend) => Self::on_case(who, case, millis, |millis| {
                 programs.fathom.line(target, case, backend, millis)
             }),
-            ContestantKind::Fio(candidate) => Self::on(who, case, millis, |millis| {
+            ContestantKind::Fio(candidate) => Self::on_case(who, case, millis, |millis| {
                 case.fio(target, millis).line(&programs.fio, *candidate)
             }),
             ContestantKind::Floor => Self::floor(programs, PLAIN, target, case, millis),
@@ -121,13 +122,13 @@ impl Contestant {
         case: &Case,
         millis: u64,
     ) -> Self {
-        Self::on(&ContestantKind::Floor, case, millis, |millis| {
+        Self::on_case(&ContestantKind::Floor, case, millis, |millis| {
             programs.fathom.floor(target, case, backend, millis)
         })
     }
 
     /// Creates `who` with its command lines for so many milliseconds and for a single I/O, on the CPU that `case` names.
-    fn on(
+    fn on_case(
         who: &ContestantKind,
         case: &Case,
         millis: u64,
@@ -191,7 +192,7 @@ impl Contestant {
             cpu_per_io_us: per_io(ran.used.process_s, self.start_s),
             system_per_io_us: per_io(ran.used.system_s(), self.start_system_s),
             foreign_share: ran.used.foreign_s / (ran.wall.as_secs_f64() * cpus).max(f64::EPSILON),
-            said: parsed,
+            reported: parsed,
             used: ran.used,
             again: 0,
         })
@@ -220,7 +221,7 @@ mod tests {
     fn a_run_is_measured_and_its_start_can_be_left_out() {
         let mut one = pretender(&summary("{}"));
         let sample = one.run(0, &Interrupt::new()).unwrap();
-        assert_eq!((sample.said.ios, sample.said.iops), (500, 500.0));
+        assert_eq!((sample.reported.ios, sample.reported.iops), (500, 500.0));
         one.measure_start(1, &Interrupt::new()).unwrap();
         one.start_s += 1.0;
         assert_eq!(one.run(0, &Interrupt::new()).unwrap().cpu_per_io_us, 0.0);
@@ -230,10 +231,10 @@ mod tests {
     fn a_run_that_hardly_did_more_than_start_tells_nothing_of_its_ios() {
         let mut sample = pretender(&summary("{}")).run(0, &Interrupt::new()).unwrap();
         sample.used.process_s = 0.1;
-        sample.cpu_per_io_us = 0.04 * 1e6 / sample.said.ios as f64;
-        assert!(!sample.tells());
+        sample.cpu_per_io_us = 0.04 * 1e6 / sample.reported.ios as f64;
+        assert!(!sample.is_meaningful());
         sample.cpu_per_io_us *= 2.0;
-        assert!(sample.tells());
+        assert!(sample.is_meaningful());
     }
 
     #[test]

@@ -155,8 +155,10 @@ pub fn resolved(guests: &[ResultSet]) -> Vec<Resolved> {
 
 fn of_metric((name, test, value): &Metric, guests: &[ResultSet]) -> Option<Resolved> {
     let pairs: Vec<Vec<Pair>> = guests.iter().map(|guest| pairs(guest, *value)).collect();
-    let differences: Vec<Vec<f64>> =
-        pairs.iter().map(|own| own.iter().map(Pair::difference).collect()).collect();
+    let differences: Vec<Vec<f64>> = pairs
+        .iter()
+        .map(|guest_pairs| guest_pairs.iter().map(Pair::difference).collect())
+        .collect();
     let all: Vec<f64> = differences.concat();
     let between = groups(&differences)?;
     let (low, high) = deviation_interval(between.freedom);

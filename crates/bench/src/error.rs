@@ -17,14 +17,14 @@ pub enum BenchError {
         source: std::io::Error,
     },
     /// A program failed.
-    #[error("{line} failed ({status}): {said}")]
+    #[error("{line} failed ({status}): {output}")]
     Failed {
         /// Its command line.
         line: String,
         /// Its exit status.
         status: String,
         /// The end of its output.
-        said: String,
+        output: String,
     },
     /// The output of a program is not as it should be.
     #[error("{line} printed something that cannot be read: {why}")]

@@ -21,7 +21,7 @@ pub struct Fathom {
 
 impl Fathom {
     /// This very program.
-    pub fn own() -> Result<Self, BenchError> {
+    pub fn this_program() -> Result<Self, BenchError> {
         let program = std::env::current_exe();
         program
             .map(|program| Self { program })
@@ -142,10 +142,10 @@ mod tests {
 "cpu":{"user_s":0.1,"system_s":0.2,"per_io_us":1.5},"engine":{"backend":"io_uring"}}"#
             .replace(",\n\"", ",\"")
             .replace("{\n\"", "{\"");
-        let said = parse(&text).unwrap();
-        assert_eq!((said.ios, said.iops, said.errors), (1000, 500.0, 2));
-        assert_eq!(said.latency_p50_ns, Some(10.0));
-        assert_eq!(said.backend.as_deref(), Some("io_uring"));
+        let figures = parse(&text).unwrap();
+        assert_eq!((figures.ios, figures.iops, figures.errors), (1000, 500.0, 2));
+        assert_eq!(figures.latency_p50_ns, Some(10.0));
+        assert_eq!(figures.backend.as_deref(), Some("io_uring"));
     }
 
     #[test]

@@ -14,12 +14,12 @@ pub const PLAIN: &str = "sync";
 pub const RING: &str = "io_uring";
 
 /// Returns the backend whose calls the floor makes beside an engine that uses `backend`; `None` if the floor cannot make these calls.
-pub fn of(backend: &str) -> Option<&str> {
+pub fn backend_of(backend: &str) -> Option<&str> {
     [PLAIN, RING, "libaio"].contains(&backend).then_some(backend)
 }
 
 /// Returns the name that tables give to a floor that makes the calls of `backend`.
-pub fn alone(backend: &str) -> &'static str {
+pub fn title(backend: &str) -> &'static str {
     match backend {
         RING => "an io_uring kept at its depth",
         "libaio" => "libaio's queue kept at its depth",
@@ -80,10 +80,10 @@ mod tests {
         let writes = Case { mix: Mix::Writes, ..case };
         let line = fathom.floor(&target, &writes, PLAIN, None).to_string();
         assert!(line.ends_with("--backend sync --depth 32 --sequential --write --destroy-data"));
-        let said =
+        let figures =
             parse("{\"backend\":\"io_uring\",\"ios\":500,\"duration_ns\":250000000}\n").unwrap();
-        assert_eq!((said.ios, said.iops, said.latency_mean_ns), (500, 2000.0, None));
-        assert_eq!(said.backend.as_deref(), Some(RING));
+        assert_eq!((figures.ios, figures.iops, figures.latency_mean_ns), (500, 2000.0, None));
+        assert_eq!(figures.backend.as_deref(), Some(RING));
         for text in ["", "{}", "{\"ios\": 0, \"duration_ns\": 5}"] {
             assert!(parse(text).is_err(), "{text}");
         }

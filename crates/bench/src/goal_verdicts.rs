@@ -24,7 +24,8 @@ pub(crate) fn auto() -> ContestantKind {
 /// Fathom with the backend that `auto` chose in the short round.
 pub(crate) fn chosen(tried: &[TrialRun]) -> ContestantKind {
     let mine = tried.iter().find(|one| one.who == auto()).and_then(|one| one.sample.as_ref());
-    mine.and_then(|sample| sample.said.backend.clone()).map_or_else(auto, ContestantKind::Fathom)
+    mine.and_then(|sample| sample.reported.backend.clone())
+        .map_or_else(auto, ContestantKind::Fathom)
 }
 
 /// Returns the fastest fio, and the cheapest of those that are nearly as fast; the next fastest where both are the same.
@@ -33,11 +34,13 @@ pub(crate) fn chosen(tried: &[TrialRun]) -> ContestantKind {
 pub(crate) fn finalists(tried: &[TrialRun]) -> Vec<ContestantKind> {
     let fio = tried.iter().filter(|one| matches!(one.who, ContestantKind::Fio(_)));
     let mut done: Vec<_> = fio.filter_map(|one| Some((&one.who, one.sample.as_ref()?))).collect();
-    done.sort_by(|a, b| b.1.said.iops.total_cmp(&a.1.said.iops));
+    done.sort_by(|a, b| b.1.reported.iops.total_cmp(&a.1.reported.iops));
     let Some(&(fastest, first)) = done.first() else { return Vec::new() };
     let quiet = done.iter().all(|(_, sample)| !sample.disturbed());
     let share = if quiet { CHEAP_BUT_FAST } else { CHEAP_WHILE_DISTURBED };
-    let near = done.iter().filter(|(_, s)| s.tells() && s.said.iops >= share * first.said.iops);
+    let near = done
+        .iter()
+        .filter(|(_, s)| s.is_meaningful() && s.reported.iops >= share * first.reported.iops);
     let cheapest = near.min_by(|a, b| a.1.cpu_per_io_us.total_cmp(&b.1.cpu_per_io_us));
     let second = cheapest.map(|(who, _)| *who).filter(|who| *who != fastest);
     let second = second.or_else(|| done.get(1).map(|(who, _)| *who));
@@ -48,7 +51,7 @@ pub(crate) fn finalists(tried: &[TrialRun]) -> Vec<ContestantKind> {
 pub(crate) fn side(one: &Contestant, samples: Vec<Sample>) -> Side {
     let figure =
         |get: fn(&Sample) -> f64| stats::figure(&samples.iter().map(get).collect::<Vec<_>>());
-    let backend = samples.iter().find_map(|sample| sample.said.backend.as_deref());
+    let backend = samples.iter().find_map(|sample| sample.reported.backend.as_deref());
     let name = match (&one.who, backend) {
         (ContestantKind::Floor, Some(backend)) => format!("{} {backend}", one.who.name()),
         _ => one.who.name(),
@@ -58,7 +61,7 @@ pub(crate) fn side(one: &Contestant, samples: Vec<Sample>) -> Side {
         name,
         line: one.line.to_string(),
         start_s: one.start_s,
-        iops: figure(|s| s.said.iops),
+        iops: figure(|s| s.reported.iops),
         cpu_per_io_us: figure(|s| s.cpu_per_io_us),
         system_per_io_us: figure(|s| s.system_per_io_us),
         samples,
@@ -108,7 +111,7 @@ pub(crate) fn judge(
         name: case.name(),
         cpu,
         system: held(ours, cheapest(|s| &s.system_per_io_us), |s| s.system_per_io_us, None),
-        iops: held(ours, fastest, |s| s.said.iops, iops),
+        iops: held(ours, fastest, |s| s.reported.iops, iops),
         floor,
         disturbed: (disturbed, samples.count()),
         case: case.clone(),
@@ -126,7 +129,7 @@ fn is_limit(calls: &str, target: &Target) -> bool {
 /// Compares a figure of `one` with that of `other`, repeat by repeat. Runs that hardly did more than start are left out.
 fn held(one: &Side, other: &Side, get: fn(&Sample) -> f64, goal: Option<Goal>) -> Ratio {
     let values = |side: &Side| -> Vec<_> {
-        side.samples.iter().map(|sample| sample.tells().then(|| get(sample))).collect()
+        side.samples.iter().map(|sample| sample.is_meaningful().then(|| get(sample))).collect()
     };
     let ratio = ratio(&values(one), &values(other));
     Ratio { against: other.name.clone(), word: goal.map(|goal| goal.judge(&ratio)), ratio, goal }
@@ -141,9 +144,9 @@ mod tests {
     use crate::goal::GoalVerdict;
 
     fn sample(iops: f64, cpu_per_io_us: f64, foreign_share: f64) -> Sample {
-        let said = ReportedFigures { ios: 1000, iops, ..ReportedFigures::default() };
+        let figures = ReportedFigures { ios: 1000, iops, ..ReportedFigures::default() };
         let (used, system_per_io_us) = (CpuUse::default(), cpu_per_io_us);
-        Sample { said, used, cpu_per_io_us, system_per_io_us, foreign_share, again: 0 }
+        Sample { reported: figures, used, cpu_per_io_us, system_per_io_us, foreign_share, again: 0 }
     }
 
     fn tried(engine: Engine, sample: Option<Sample>) -> TrialRun {
@@ -191,7 +194,7 @@ mod tests {
     fn the_repeats_run_what_auto_chose_and_auto_itself_where_it_said_nothing() {
         let one = |who: ContestantKind, backend: Option<&str>| {
             let mut sample = sample(100.0, 1.0, 0.0);
-            sample.said.backend = backend.map(str::to_owned);
+            sample.reported.backend = backend.map(str::to_owned);
             TrialRun {
                 name: who.name(),
                 who,
@@ -208,12 +211,12 @@ mod tests {
     }
 
     fn one_side(who: ContestantKind, iops: f64, cpu: f64) -> Side {
-        by(who, None, iops, cpu)
+        side_with(who, None, iops, cpu)
     }
 
-    fn by(who: ContestantKind, backend: Option<&str>, iops: f64, cpu: f64) -> Side {
+    fn side_with(who: ContestantKind, backend: Option<&str>, iops: f64, cpu: f64) -> Side {
         let mut sample = sample(iops, cpu, 0.0);
-        sample.said.backend = backend.map(str::to_owned);
+        sample.reported.backend = backend.map(str::to_owned);
         let samples = vec![sample; 4];
         Side {
             name: who.name(),
@@ -236,7 +239,9 @@ mod tests {
             one_side(fio(Engine::Libaio), 90.0, 2.0),
         ];
         // It is faster than either fio, and no fio.
-        sides.extend(floor.map(|(cpu, calls)| by(ContestantKind::Floor, Some(calls), 300.0, cpu)));
+        sides.extend(
+            floor.map(|(cpu, calls)| side_with(ContestantKind::Floor, Some(calls), 300.0, cpu)),
+        );
         let target = Target { later, ..Target::example() };
         judge(&Case::example(&target), &target, Vec::new(), sides).unwrap()
     }

@@ -49,7 +49,7 @@ impl GuestComparison {
         let targets = vec![target];
         let cases = cases_named(&targets, true, &self.depths, self.case.as_deref());
         Ok(Suite {
-            programs: Programs { fathom: Fathom::own()?, fio: Fio::find(None)? },
+            programs: Programs { fathom: Fathom::this_program()?, fio: Fio::find(None)? },
             targets,
             cases,
             pace: self.pace,

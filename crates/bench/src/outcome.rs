@@ -93,12 +93,13 @@ pub struct Side {
 impl Side {
     /// Returns the backend of the last run that reports one, where the contestant chooses it itself.
     pub fn backend(&self) -> Option<&str> {
-        self.samples.iter().rev().find_map(|sample| sample.said.backend.as_deref())
+        self.samples.iter().rev().find_map(|sample| sample.reported.backend.as_deref())
     }
 
     /// Returns the share of I/Os at whose submission the depth asked for was in flight: the median of the runs that report it.
     pub fn at_full_depth(&self) -> Option<f64> {
-        let shares: Vec<f64> = self.samples.iter().filter_map(|s| s.said.at_full_depth).collect();
+        let shares: Vec<f64> =
+            self.samples.iter().filter_map(|s| s.reported.at_full_depth).collect();
         stats::figure(&shares).median
     }
 }
@@ -136,7 +137,7 @@ fn plain() -> String {
 impl Floor {
     /// Returns how tables call it: `plain calls alone`.
     pub fn about(&self) -> &'static str {
-        floor::alone(&self.calls)
+        floor::title(&self.calls)
     }
 }
 

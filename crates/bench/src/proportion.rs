@@ -17,7 +17,7 @@ struct Point(&'static str, Access, u32, Engine, u32);
 
 type Get = fn(&Sample) -> f64;
 
-const IOPS: (&str, Get) = ("IOPS", |sample| sample.said.iops);
+const IOPS: (&str, Get) = ("IOPS", |sample| sample.reported.iops);
 const CPU: (&str, Get) = ("CPU per I/O", |sample| sample.cpu_per_io_us);
 
 /// A known proportion, and what it depends on besides fio.

@@ -36,7 +36,7 @@ pub fn write(root: &Path, outcome: &Outcome, about: &About) -> Result<Vec<PathBu
     let mut made = Vec::new();
     for (index, case) in outcome.cases.iter().enumerate() {
         let folder = root.join(format!("{:02}-{}", index + 1, case.name.replace([' ', '/'], "-")));
-        one(&folder, case, outcome, about)?;
+        case_record(&folder, case, outcome, about)?;
         made.push(folder);
     }
     Ok(made)
@@ -53,7 +53,7 @@ fn model<T: serde::de::DeserializeOwned>(path: &str, value: Value) -> Result<T, 
         .map_err(|source| SinkError::Encode { path: path.to_owned(), source })
 }
 
-fn one(
+fn case_record(
     folder: &Path,
     case: &CaseOutcome,
     outcome: &Outcome,
@@ -111,7 +111,7 @@ fn cell(
     sample: &Sample,
     start_ns: u64,
 ) -> Value {
-    let figures = &sample.said;
+    let figures = &sample.reported;
     let end_ns = start_ns + figures.duration_ns;
     let bytes = figures.ios * 4096;
     let cpu_s = sample.cpu_per_io_us * figures.ios as f64 / 1e6;
@@ -216,14 +216,14 @@ mod tests {
     use crate::outcome::{Floor, Ratio};
 
     fn side(who: ContestantKind, cpu_per_io_us: f64) -> Side {
-        let said = ReportedFigures {
+        let figures = ReportedFigures {
             ios: 1000,
             iops: 500.0,
             duration_ns: 2_000_000_000,
             ..ReportedFigures::default()
         };
         let sample = Sample {
-            said,
+            reported: figures,
             used: CpuUse::default(),
             cpu_per_io_us,
             system_per_io_us: cpu_per_io_us,
@@ -326,8 +326,8 @@ mod tests {
         let result = results::open(&made[0]).unwrap();
         let names: Vec<_> = result.manifest.plan.variants.iter().map(|v| v.name.as_str()).collect();
         assert_eq!(names, ["fio psync", "fathom", "fio pvsync2"]);
-        let told = &result.manifest.plan.about;
-        assert!(told.contains("floor (an io_uring kept at its depth) 0.50"), "{told}");
+        let printed = &result.manifest.plan.about;
+        assert!(printed.contains("floor (an io_uring kept at its depth) 0.50"), "{printed}");
         assert_eq!(result.cells.len(), 12);
         let order: Vec<_> = result.cells.iter().take(6).map(|c| c.entry.variant.as_str()).collect();
         assert_eq!(

@@ -108,7 +108,7 @@ impl Suite {
     }
 
     /// Runs all cases. A case that fails is reported and left out; an interrupt ends it with what there is.
-    pub fn run(&self, interrupt: &Interrupt, on: &mut dyn FnMut(Event)) -> Outcome {
+    pub fn run(&self, interrupt: &Interrupt, on_event: &mut dyn FnMut(Event)) -> Outcome {
         let mut outcome = Outcome {
             schema: SCHEMA,
             programs: self.programs.clone(),
@@ -128,17 +128,22 @@ impl Suite {
             let pace = start.elapsed().as_secs_f64().max(0.1) / estimated.as_secs_f64().max(0.1);
             let factor = if index == 0 { 1.0 } else { pace };
             let left = (total - estimated).mul_f64(factor);
-            on(Event::Case { name: case.name(), index: index + 1, of: self.cases.len(), left });
+            on_event(Event::Case {
+                name: case.name(),
+                index: index + 1,
+                of: self.cases.len(),
+                left,
+            });
             estimated += self.estimate(case);
-            match self.case(case, interrupt, on) {
+            match self.case(case, interrupt, on_event) {
                 Ok(done) => {
-                    on(Event::Done(&done));
+                    on_event(Event::Done(&done));
                     outcome.cases.push(done);
                 }
                 Err(_) if interrupt.level() != Level::None => break,
                 Err(error) => {
                     let text = format!("{}: {error}", case.name());
-                    on(Event::Note(text.clone()));
+                    on_event(Event::Note(text.clone()));
                     outcome.failed.push(text);
                 }
             }
@@ -160,11 +165,11 @@ impl Suite {
         &self,
         case: &Case,
         interrupt: &Interrupt,
-        on: &mut dyn FnMut(Event),
+        on_event: &mut dyn FnMut(Event),
     ) -> Result<CaseOutcome, BenchError> {
         let missing = || BenchError::NoProgram(format!("target {}", case.target));
         let target = self.target(case).ok_or_else(missing)?;
-        let tried = self.short_round(case, target, interrupt, on)?;
+        let tried = self.short_round(case, target, interrupt, on_event)?;
         let contestant = |who: &ContestantKind| {
             Contestant::new(&self.programs, who, target, case, self.pace.run)
         };
@@ -174,7 +179,7 @@ impl Suite {
         let mut ours = contestant(&choice);
         ours.who = auto();
         let calls = match &choice {
-            ContestantKind::Fathom(backend) if case.has_floor(target) => floor::of(backend),
+            ContestantKind::Fathom(backend) if case.has_floor(target) => floor::backend_of(backend),
             _ => None,
         };
         let floor = calls
@@ -187,7 +192,7 @@ impl Suite {
         for repeat in 0..self.pace.repeats {
             for place in order(contestants.len(), repeat) {
                 let sample = contestants[place].run(self.pace.patience, interrupt)?;
-                on(Event::Run { name: contestants[place].who.name(), sample: &sample });
+                on_event(Event::Run { name: contestants[place].who.name(), sample: &sample });
                 samples[place].push(sample);
             }
         }
@@ -202,7 +207,7 @@ impl Suite {
         case: &Case,
         target: &Target,
         interrupt: &Interrupt,
-        on: &mut dyn FnMut(Event),
+        on_event: &mut dyn FnMut(Event),
     ) -> Result<Vec<TrialRun>, BenchError> {
         let fio = candidates(case.depth, target.kind == TargetKind::Null)
             .into_iter()
@@ -217,7 +222,7 @@ impl Suite {
                 return Err(BenchError::Interrupted);
             }
             if let Ok(sample) = &run {
-                on(Event::Run { name: who.name(), sample });
+                on_event(Event::Run { name: who.name(), sample });
             }
             let (name, line) = (who.name(), one.line.to_string());
             let error = run.as_ref().err().map(ToString::to_string);

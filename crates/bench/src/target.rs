@@ -62,7 +62,7 @@ impl Target {
     }
 
     /// A device or file of the user's own, of `size` bytes. It is never written.
-    pub fn own(path: &Path, size: u64) -> Self {
+    pub fn of_user(path: &Path, size: u64) -> Self {
         let name =
             path.file_name().map_or_else(|| "own".into(), |n| n.to_string_lossy().into_owned());
         let later = !["zram", "ram", "pmem"].iter().any(|memory| name.starts_with(memory));
@@ -75,14 +75,14 @@ impl Target {
         let unreadable = |source| BenchError::Unreadable { path: path.to_owned(), source };
         let end = fs::File::open(path).and_then(|mut file| file.seek(SeekFrom::End(0)));
         match end.map_err(unreadable)? {
-            bytes if bytes >= LEAST => Ok(Self::own(path, bytes)),
+            bytes if bytes >= LEAST => Ok(Self::of_user(path, bytes)),
             bytes => Err(BenchError::Small { path: path.to_owned(), bytes }),
         }
     }
 
     /// A device that was made for the comparison elsewhere, and may be written.
     pub fn lent(name: &str, path: &str, size: u64) -> Self {
-        Self { name: name.to_owned(), size, made: true, ..Self::own(Path::new(path), size) }
+        Self { name: name.to_owned(), size, made: true, ..Self::of_user(Path::new(path), size) }
     }
 
     #[cfg(test)]
@@ -319,8 +319,8 @@ mod tests {
 
     #[test]
     fn devices_of_memory_complete_at_once_and_others_later() {
-        assert!(!Target::own(Path::new("/dev/zram3"), 1).later);
-        assert!(Target::own(Path::new("/dev/mapper/vdo"), 1).later);
-        assert!(!Target::own(Path::new("/dev/sda"), 1).made);
+        assert!(!Target::of_user(Path::new("/dev/zram3"), 1).later);
+        assert!(Target::of_user(Path::new("/dev/mapper/vdo"), 1).later);
+        assert!(!Target::of_user(Path::new("/dev/sda"), 1).made);
     }
 }

@@ -17,12 +17,12 @@ pub fn run_request(common: &Common, earlier: Option<&Earlier>) -> RunRequest {
 }
 
 /// Prints the plan's notes, and a note if the experiment has no scale of the name that was asked for and so runs unscaled.
-pub fn say_notes(asked: Option<&str>, plan: &Plan) {
+pub fn say_notes(scale: Option<&str>, plan: &Plan) {
     plan.notes.iter().for_each(|note| say(&format!("note: {note}")));
-    if let Some(asked) = asked.filter(|_| plan.facts.scale.is_none()) {
+    if let Some(missing) = scale.filter(|_| plan.facts.scale.is_none()) {
         let name = &plan.facts.experiment;
         say(&format!(
-            "note: {name} has no scale '{asked}' of its own: sizes are those of its file"
+            "note: {name} has no scale '{missing}' of its own: sizes are those of its file"
         ));
     }
 }

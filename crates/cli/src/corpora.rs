@@ -19,7 +19,7 @@ const NOTES: Duration = Duration::from_secs(2);
 pub type HeldCorpora = BTreeMap<String, HeldCorpus>;
 
 /// Returns the generated corpora that `needs` names; those that the cache lacks are generated first. Without any, no cache is opened.
-pub fn made(needs: &Needs, interrupt: &Interrupt) -> Result<HeldCorpora, Failure> {
+pub fn generated(needs: &Needs, interrupt: &Interrupt) -> Result<HeldCorpora, Failure> {
     if needs.corpora.values().any(|corpus| matches!(corpus, Corpus::Made(_))) {
         return ready(&Cache::open()?, needs, interrupt);
     }

@@ -75,7 +75,7 @@ impl Failure {
 
     /// Adds to a refusal that a killed run may be the cause, and that the command `clean` takes down what it left.
     #[must_use]
-    pub fn or(mut self, clean: &str) -> Self {
+    pub fn or_clean(mut self, clean: &str) -> Self {
         if self.code == 4 {
             let help = self.help.map_or_else(String::new, |help| format!("; else: {help}"));
             self.help = Some(format!("{clean} takes down what the killed run left{help}"));
@@ -125,7 +125,11 @@ pub fn command_line(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
         let text = error.render();
         let colour = Style::of_stdout().colour();
-        answer(&Text::made(&if colour { text.ansi().to_string() } else { text.to_string() }));
+        answer(&Text::preformatted(&if colour {
+            text.ansi().to_string()
+        } else {
+            text.to_string()
+        }));
         return ExitCode::SUCCESS;
     }
     if !words.iter().any(|word| word.contains(is_obeyed)) {
@@ -249,7 +253,7 @@ impl From<run::SourceError> for Failure {
 
 impl From<experiment::ExperimentError> for Failure {
     fn from(error: experiment::ExperimentError) -> Self {
-        say_text(&Text::made(&error.render(Style::of_stderr().colour())));
+        say_text(&Text::preformatted(&error.render(Style::of_stderr().colour())));
         let count = error.mistakes.len();
         let mistakes = if count == 1 { "1 mistake".into() } else { format!("{count} mistakes") };
         Self::usage(format!("{} cannot be used: {mistakes}", error.file))
@@ -301,7 +305,7 @@ impl From<results::ReadError> for Failure {
 mod tests {
     use super::*;
 
-    fn said(line: &str) -> Option<String> {
+    fn message_of(line: &str) -> Option<String> {
         let words = || line.split(' ').map(str::to_owned);
         let error = Cli::try_parse_from(words()).unwrap_err();
         negative(&error, words()).map(|failure| failure.error.to_string())
@@ -310,12 +314,12 @@ mod tests {
     #[test]
     fn a_negative_value_is_told_from_an_option_that_does_not_exist() {
         for (option, value) in [("--size", "-1"), ("--size", "-1G"), ("--zero", "-.5%")] {
-            let told = said(&format!("fathom load x {option} {value}"));
-            let told = told.unwrap_or_else(|| panic!("{option} {value}: nothing is said"));
-            assert!(told.contains(option) && told.contains(&format!("'{value}'")), "{told}");
+            let text = message_of(&format!("fathom load x {option} {value}"));
+            let text = text.unwrap_or_else(|| panic!("{option} {value}: nothing is said"));
+            assert!(text.contains(option) && text.contains(&format!("'{value}'")), "{text}");
         }
         for line in ["fathom load x --size", "fathom load x -s 1", "fathom load x --bogus 1"] {
-            assert_eq!(said(line), None, "{line}");
+            assert_eq!(message_of(line), None, "{line}");
         }
     }
 }

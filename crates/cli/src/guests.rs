@@ -92,7 +92,7 @@ fn prepare_with(
     let supplies = Supply::ready(&cache, &supplies(needs, &made), origin, events)?;
     let qemu = |suite: &String| Qemu::of_suite(&cache, suite, args.mirror.as_deref(), events);
     let qemu = args.qemu.as_ref().map(qemu).transpose()?;
-    let accelerator = Accelerator::choose(&cache, &image, wish(args), events)?;
+    let accelerator = Accelerator::choose(&cache, &image, accelerator_choice(args), events)?;
     Ok(Prepared { cache, image, images, accelerator, supplies, qemu, memory })
 }
 
@@ -126,7 +126,7 @@ fn supplies(needs: &Needs, made: &HeldCorpora) -> SupplySpec {
 }
 
 /// Returns the accelerator that the user asked for.
-pub fn wish(args: &GuestArgs) -> lab::AcceleratorChoice {
+pub fn accelerator_choice(args: &GuestArgs) -> lab::AcceleratorChoice {
     if args.tcg { lab::AcceleratorChoice::Tcg } else { lab::AcceleratorChoice::Best }
 }
 

@@ -19,7 +19,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use args::{BENCH, Cli, Command, DiskCommand, LabCommand, TraceCommand, UvdoCommand};
-pub use args::{GuestArgs, made, words};
+pub use args::{GuestArgs, new_path, words};
 use clap::Parser;
 pub use commands::estimate::failure as estimate_failure;
 pub use commands::guest::main as guest;

@@ -90,7 +90,7 @@ impl Place {
     /// Returns the place; `None` for a character device, which any number may write to, and for a path that cannot be examined.
     fn of(path: &Path) -> Option<Self> {
         match fs::metadata(path) {
-            Ok(found) => Self::found(&found),
+            Ok(found) => Self::from_metadata(&found),
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 Some(Self::New(fs::canonicalize(folder(path)).ok()?.join(path.file_name()?)))
             }
@@ -98,7 +98,7 @@ impl Place {
         }
     }
 
-    fn found(found: &Metadata) -> Option<Self> {
+    fn from_metadata(found: &Metadata) -> Option<Self> {
         let kind = found.file_type();
         if kind.is_char_device() {
             return None;
@@ -154,7 +154,7 @@ fn standard_streams() -> Vec<(Place, String)> {
 fn of_stream(stream: &impl AsFd) -> Option<Place> {
     let file = File::from(stream.as_fd().try_clone_to_owned().ok()?);
     let found = file.metadata().ok()?;
-    found.is_file().then(|| Place::found(&found)).flatten()
+    found.is_file().then(|| Place::from_metadata(&found)).flatten()
 }
 
 impl Output<'_> {
@@ -303,9 +303,9 @@ mod tests {
     ];
 
     /// Options that name what may be made, by the words of their command.
-    fn made(command: &clap::Command, words: &[String], found: &mut Vec<Vec<String>>) {
+    fn options_to_make(command: &clap::Command, words: &[String], found: &mut Vec<Vec<String>>) {
         for sub in command.get_subcommands() {
-            made(sub, &[words, &[sub.get_name().to_owned()]].concat(), found);
+            options_to_make(sub, &[words, &[sub.get_name().to_owned()]].concat(), found);
         }
         for arg in command.get_arguments() {
             let id = arg.get_id().as_str();
@@ -321,21 +321,24 @@ mod tests {
     #[test]
     fn nothing_that_is_made_is_called_as_standard_output_is() {
         let mut found = Vec::new();
-        made(&crate::args::Cli::command(), &["fathom".to_owned()], &mut found);
+        options_to_make(&crate::args::Cli::command(), &["fathom".to_owned()], &mut found);
         found.push(["fathom", "load", "-"].map(str::to_owned).to_vec());
         found.push(["fathom", "uvdo", "create", "-"].map(str::to_owned).to_vec());
         found.push(["fathom", "uvdo", "start", "x", "-"].map(str::to_owned).to_vec());
         assert!(found.len() >= 15, "{found:?}");
         for words in found {
             let error = crate::args::Cli::command().try_get_matches_from(&words).unwrap_err();
-            let said = error.to_string();
-            assert!(said.contains("./-") && said.contains("standard output"), "{words:?}: {said}");
+            let message = error.to_string();
+            assert!(
+                message.contains("./-") && message.contains("standard output"),
+                "{words:?}: {message}"
+            );
         }
     }
 
-    fn named(command: &clap::Command, found: &mut Vec<String>) {
+    fn file_options(command: &clap::Command, found: &mut Vec<String>) {
         for sub in command.get_subcommands() {
-            named(sub, found);
+            file_options(sub, found);
         }
         for arg in command.get_arguments() {
             let names = arg.get_value_names().into_iter().flatten();
@@ -348,7 +351,7 @@ mod tests {
     #[test]
     fn every_option_that_names_a_file_is_known_to_be_read_or_goes_through_the_check() {
         let mut found = Vec::new();
-        named(&crate::args::Cli::command(), &mut found);
+        file_options(&crate::args::Cli::command(), &mut found);
         found.sort();
         let mut known: Vec<String> = FILES.iter().map(|line| line.replace('>', "")).collect();
         known.sort();

@@ -149,7 +149,7 @@ impl Text {
     }
 
     /// Takes a text that was made line by line for this terminal elsewhere; it must not hold control characters of others.
-    pub fn made(text: &str) -> Self {
+    pub fn preformatted(text: &str) -> Self {
         let line = |line: &str| Line { text: line.to_owned(), kind: Kind::AsItIs };
         Self(text.lines().map(line).collect())
     }
@@ -272,12 +272,12 @@ fn put(text: &str) {
         && !GONE.load(Ordering::Relaxed)
         && let Err(error) = Out.write_all(text.as_bytes()).and_then(|()| Out.write_all(newline))
     {
-        lost(error);
+        note_lost_output(error);
     }
 }
 
 /// Notes that standard output could not be written: the program goes on, and says so at its end.
-pub fn lost(error: io::Error) {
+pub fn note_lost_output(error: io::Error) {
     match error.kind() {
         io::ErrorKind::BrokenPipe => GONE.store(true, Ordering::Relaxed),
         // Only the first counts.

@@ -149,9 +149,10 @@ fn bytes_in_flight_differ(plan: &Plan, _: ThresholdTest) -> Vec<VariantObservati
     let mut observations: Vec<VariantObservation> = Vec::new();
     for (variant, stages) in others {
         let pairs =
-            stages.iter().filter(|stage| stage.measured && !stage.swept).filter_map(|own| {
-                let same = base.iter().find(|stage| stage.measured && stage.name == own.name)?;
-                Some((own, own.load.as_ref()?, same.load.as_ref()?))
+            stages.iter().filter(|stage| stage.measured && !stage.swept).filter_map(|stage| {
+                let same =
+                    base.iter().find(|of_base| of_base.measured && of_base.name == stage.name)?;
+                Some((stage, stage.load.as_ref()?, same.load.as_ref()?))
             });
         for (stage, new, old) in pairs {
             let apart = new.blocks_in_flight.abs_diff(old.blocks_in_flight) > 0;

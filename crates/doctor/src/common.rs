@@ -165,7 +165,7 @@ pub(crate) const RULES: [ResultRule; 37] = [
         threshold: Threshold::below(1.0, Unit::Count),
         remedy: "Read the load's notices: only blocks are checked that it, or a stage before it, has written.",
         source: "docs/workload.md",
-        check: rules::verify::nothing,
+        check: rules::verify::checked_nothing,
     },
     Rule {
         id: "page_cache",

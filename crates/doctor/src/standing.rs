@@ -70,7 +70,7 @@ fn check(rule: &StandingRule, facts: &StandingFacts) -> Option<Finding> {
 fn own_rules(stack: &StandingStack) -> usize {
     let of = |node: &Node| {
         let kind = layers::kind(&node.kind);
-        let over_time = |own: usize| if node.watched.is_some() { own } else { 0 };
+        let over_time = |count: usize| if node.watched.is_some() { count } else { 0 };
         RULES.len()
             + kind.map_or(0, |kind| kind.standing_rules.len())
             + over_time(WATCH_RULES.len() + kind.map_or(0, |kind| kind.watch_rules.len()))

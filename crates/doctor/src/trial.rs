@@ -108,7 +108,7 @@ pub fn round(result: &ResultSet, analysis: &Analysis, stage: &str) -> Option<(St
 mod tests {
     use super::*;
 
-    fn after(verdicts: &[&str]) -> Next {
+    fn next_after(verdicts: &[&str]) -> Next {
         let round = |verdict: &&str| ProofRound {
             verdict: (*verdict).to_owned(),
             ratio: None,
@@ -123,13 +123,13 @@ mod tests {
 
     #[test]
     fn what_was_better_once_is_measured_again_and_confirmed_when_it_is_better_twice() {
-        assert_eq!(after(&[]), Next::Measure);
-        assert_eq!(after(&["better"]), Next::Measure);
-        assert_eq!(after(&["better", "better"]), Next::Known(ProofOutcome::Confirmed));
-        assert_eq!(after(&["better", "unclear"]), Next::Known(ProofOutcome::Unclear));
-        assert_eq!(after(&["better", "same"]), Next::Known(ProofOutcome::Refuted));
-        assert_eq!(after(&["worse"]), Next::Known(ProofOutcome::Refuted));
-        assert_eq!(after(&["unclear"]), Next::Known(ProofOutcome::Unclear));
+        assert_eq!(next_after(&[]), Next::Measure);
+        assert_eq!(next_after(&["better"]), Next::Measure);
+        assert_eq!(next_after(&["better", "better"]), Next::Known(ProofOutcome::Confirmed));
+        assert_eq!(next_after(&["better", "unclear"]), Next::Known(ProofOutcome::Unclear));
+        assert_eq!(next_after(&["better", "same"]), Next::Known(ProofOutcome::Refuted));
+        assert_eq!(next_after(&["worse"]), Next::Known(ProofOutcome::Refuted));
+        assert_eq!(next_after(&["unclear"]), Next::Known(ProofOutcome::Unclear));
     }
 
     #[test]

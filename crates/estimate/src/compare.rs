@@ -13,7 +13,7 @@ use std::sync::Arc;
 use reduce::{BLOCK, Lz4};
 use units::Seed;
 
-pub use copies::{Copies, Named, RecordDedupe, TABLE_ENTRY_BYTES, UNNAMED, named};
+pub use copies::{Copies, Named, RecordDedupe, TABLE_ENTRY_BYTES, UNNAMED, add_to_name};
 pub use draw::Scatter;
 use draw::{Draw, Drawn};
 pub use records::RECORD;
@@ -90,7 +90,7 @@ impl Sampler {
     }
 
     fn take(&mut self, record: Record, bytes: &[u8], all: bool) {
-        if all { self.whole(record, bytes) } else { self.drawn(record, bytes) }
+        if all { self.compress(record, bytes) } else { self.drawn(record, bytes) }
     }
 
     /// Takes the records that are held: all of them are compressed, or a sample.
@@ -104,29 +104,29 @@ impl Sampler {
         }
     }
 
-    fn whole(&mut self, record: Record, bytes: &[u8]) {
-        let made = self.made(record, bytes);
-        self.records.whole(record, made);
+    fn compress(&mut self, record: Record, bytes: &[u8]) {
+        let made = self.compressed_blocks(record, bytes);
+        self.records.count_compressed(record, made);
     }
 
     fn drawn(&mut self, record: Record, bytes: &[u8]) {
         let drawn = self.draw.take(record, &self.scatter);
         if drawn != Drawn::Whole {
-            self.records.rest(record);
+            self.records.count_predicted(record);
         }
         if drawn == Drawn::Passed {
             return;
         }
-        let made = self.made(record, bytes);
+        let made = self.compressed_blocks(record, bytes);
         self.draw.note(record, made, &self.scatter);
         match drawn {
             Drawn::For(blocks) => self.records.point(record, blocks, made),
-            _ => self.records.whole(record, made),
+            _ => self.records.count_compressed(record, made),
         }
     }
 
     /// Returns the blocks that LZ4 and zstd make of a record. What they cannot make smaller is stored as it is.
-    fn made(&mut self, record: Record, bytes: &[u8]) -> [u64; 2] {
+    fn compressed_blocks(&mut self, record: Record, bytes: &[u8]) -> [u64; 2] {
         let lz4 = self.lz4.size_of(bytes).ok();
         let zstd = self.zstd.as_mut();
         let zstd = zstd.and_then(|zstd| zstd.compress_to_buffer(bytes, &mut self.out).ok());

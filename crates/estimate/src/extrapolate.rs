@@ -57,7 +57,7 @@ impl Scale {
         count as f64 * self.factor
     }
 
-    fn whole(&self, count: u64) -> u64 {
+    fn rounded(&self, count: u64) -> u64 {
         self.blocks(count).round() as u64
     }
 
@@ -107,7 +107,7 @@ impl Estimate {
         let figures = &scale.figures;
         let total = figures.data + figures.zeros;
         let physical = scale.physical();
-        let unique = scale.whole(figures.unique).min(figures.data);
+        let unique = scale.rounded(figures.unique).min(figures.data);
         let blocks =
             Blocks { total, zero: figures.zeros, duplicate: figures.data - unique, unique };
         let mean = figures.lz4_size_mean_bytes();
@@ -124,14 +124,14 @@ impl Estimate {
                 memory_bytes: index.memory.bytes(),
                 sparse: index.sparse,
                 window_bytes: index.window_bytes(),
-                duplicates_missed: scale.whole(figures.missed),
+                duplicates_missed: scale.rounded(figures.missed),
             },
-            references_capped: scale.whole(figures.capped),
+            references_capped: scale.rounded(figures.capped),
             packer: PackerAnswer {
-                fragments: scale.whole(figures.fragments),
+                fragments: scale.rounded(figures.fragments),
                 compressed_blocks: scale.shared().round() as u64,
                 saving_percent: scale.physical_share().map(|share| 100.0 * (1.0 - share)),
-                cancelled: scale.whole(figures.cancelled),
+                cancelled: scale.rounded(figures.cancelled),
             },
         };
         let to_size = SizingRequest {

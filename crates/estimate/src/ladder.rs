@@ -17,7 +17,7 @@ pub fn shift(position: u64, exact: bool) -> u8 {
 
 /// Tells whether the content of this name is among those whose size is taken.
 #[inline]
-pub fn taken(name: u64, shift: u8) -> bool {
+pub fn is_sized(name: u64, shift: u8) -> bool {
     // By bits that neither the sample of contents nor the names of the index use.
     name >> 44 & ((1 << shift) - 1) == 0
 }

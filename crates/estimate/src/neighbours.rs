@@ -55,18 +55,18 @@ impl Neighbours {
     /// Takes a content that was stored for the first time; with its predecessor it stands for `weight` pairs.
     pub fn stored(&mut self, name: u64, size: u16, weight: f64) {
         let step = usize::from(size).min(BLOCK) / STEP;
-        self.hold(Held::Block { name, step, weight });
+        self.push(Held::Block { name, step, weight });
     }
 
     /// Notes that blocks follow whose sizes are not known.
     pub fn gap(&mut self) {
         if !matches!(self.held.back(), None | Some(Held::Gap)) {
-            self.hold(Held::Gap);
+            self.push(Held::Gap);
         }
     }
 
     /// Takes out a content that left the packer because it came again.
-    pub fn left(&mut self, name: u64) {
+    pub fn remove_repeated(&mut self, name: u64) {
         let same = |held: &Held| matches!(held, Held::Block { name: other, .. } if *other == name);
         if let Some(at) = self.held.iter().rposition(same) {
             self.held.remove(at);
@@ -74,18 +74,18 @@ impl Neighbours {
     }
 
     /// Counts a near block of this size.
-    pub fn near(&mut self, size: u16, weight: f64) {
+    pub fn count_near(&mut self, size: u16, weight: f64) {
         self.near[usize::from(size).min(BLOCK)] += weight;
     }
 
-    fn hold(&mut self, held: Held) {
+    fn push(&mut self, held: Held) {
         self.held.push_back(held);
         if self.held.len() > HELD {
-            self.pass();
+            self.count_oldest();
         }
     }
 
-    fn pass(&mut self) {
+    fn count_oldest(&mut self) {
         if let (Some(Held::Block { step: first, .. }), Some(Held::Block { step, .. })) =
             (self.held.get(SOON), self.held.get(SOON + 1))
         {
@@ -105,7 +105,7 @@ impl Neighbours {
     /// Ends the counting; returns pairs by classes with about equal numbers of blocks, or `None` when there were no pairs.
     pub fn classes(&mut self) -> Option<ProfileNeighbours> {
         while !self.held.is_empty() {
-            self.pass();
+            self.count_oldest();
         }
         let row = |first: usize| &self.pairs[first * STEPS..(first + 1) * STEPS];
         let mass: Vec<f64> = (0..STEPS).map(|first| row(first).iter().sum()).collect();

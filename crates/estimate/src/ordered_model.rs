@@ -121,15 +121,15 @@ impl OrderedModel {
     #[inline]
     fn put(&mut self, block: WrittenBlock, stretch: Option<u64>) -> (WrittenBlock, BlockOutcome) {
         let size = block.lz4_bytes;
-        let beyond = stretch.is_some() && !ladder::taken(block.name, block.size_shift);
+        let beyond = stretch.is_some() && !ladder::is_sized(block.name, block.size_shift);
         let block = WrittenBlock { lz4_bytes: size.filter(|_| !beyond), ..block };
         let cancelled = self.model.cancelled();
         let outcome = self.model.write(block);
         if self.model.cancelled() > cancelled {
-            self.neighbours.left(block.name);
+            self.neighbours.remove_repeated(block.name);
             if let Some(size) = block.lz4_bytes {
                 let shift = self.model.shift() + u32::from(block.size_shift);
-                self.neighbours.near(size, (1u64 << shift) as f64);
+                self.neighbours.count_near(size, (1u64 << shift) as f64);
             }
         }
         self.follow(block, size, outcome, stretch.is_some());
@@ -244,7 +244,7 @@ mod tests {
             let stretch = ladder::stretch(number as u64, shift);
             let blocks = sizes.iter().map(|&size| {
                 let name = rng.next_u64();
-                let there = stretch.is_some() || ladder::taken(name, shift);
+                let there = stretch.is_some() || ladder::is_sized(name, shift);
                 WrittenBlock { name, lz4_bytes: there.then_some(size), size_shift: shift }
             });
             let blocks: Vec<_> = blocks.collect();

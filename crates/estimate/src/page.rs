@@ -81,7 +81,7 @@ fn tiles(answer: &Answer) -> Markup {
         (tile("Zero blocks", &share(blocks.zero), "not stored by any layer that reduces data"))
         (tile("Packing", &percent(vdo.packer.saving_percent), &format!("of stored blocks; LZ4 alone {}", percent(answer.lz4_saving_percent))))
         (tile("128 KiB, LZ4 / zstd", &format!("{} / {}", percent(answer.comparison.lz4.saving_percent), percent(answer.comparison.zstd.saving_percent)),
-            &format!("as btrfs or ZFS compress, without deduplication{}{}", other_sure(answer), same(answer))))
+            &format!("as btrfs or ZFS compress, without deduplication{}{}", other_sure(answer), saving_by_sharing(answer))))
     } }
 }
 
@@ -98,7 +98,7 @@ fn other_sure(answer: &Answer) -> String {
 }
 
 /// Returns the saving from storing equal records once, as text; empty where records were not counted.
-fn same(answer: &Answer) -> String {
+fn saving_by_sharing(answer: &Answer) -> String {
     answer.comparison.dedupe.map_or_else(String::new, |dedupe| {
         let (saved, table) = (percent(dedupe.saving_percent), bytes(dedupe.table_bytes as f64));
         let sure = match dedupe.error_points {

@@ -45,7 +45,7 @@ fn sizes(figures: &Figures, near: &[f64], unique: u64) -> Vec<ProfileSize> {
         return Vec::new();
     }
     let mut rows = Vec::new();
-    let (mut before, mut told) = (0.0, 0);
+    let (mut before, mut written) = (0.0, 0);
     for (bar, (counts, near)) in figures.sizes.chunks(STEP).zip(near.chunks(STEP)).enumerate() {
         let here: f64 = counts.iter().sum();
         let bytes: f64 =
@@ -53,11 +53,15 @@ fn sizes(figures: &Figures, near: &[f64], unique: u64) -> Vec<ProfileSize> {
         before += here;
         // Rounding the sums, not the parts, keeps the total exact.
         let upto = (unique as f64 * before / sized).round() as u64;
-        if upto > told {
+        if upto > written {
             let lz4_bytes = ((bytes / here).round() as u32).clamp(1, BLOCK as u32);
             let near = (unique as f64 * near.iter().sum::<f64>() / sized).round() as u64;
-            rows.push(ProfileSize { lz4_bytes, blocks: upto - told, near: near.min(upto - told) });
-            told = upto;
+            rows.push(ProfileSize {
+                lz4_bytes,
+                blocks: upto - written,
+                near: near.min(upto - written),
+            });
+            written = upto;
         }
     }
     rows
@@ -71,21 +75,21 @@ fn reuse(figures: &Figures, blocks: &Blocks) -> Vec<ProfileReuse> {
     }
     let factor = blocks.duplicate as f64 / all;
     let mut rows = Vec::new();
-    let (mut before, mut told) = (0.0, 0);
+    let (mut before, mut written) = (0.0, 0);
     for row in &figures.reuse {
         before += row.duplicates;
         let upto = (blocks.duplicate as f64 * before / all).round() as u64;
         let contents = (row.contents * factor).round() as u64;
-        if upto > told {
+        if upto > written {
             rows.push(ProfileReuse {
                 copies_from: 1 << row.copies_log2,
                 copies_to: (2u64 << row.copies_log2) - 1,
                 distance_from: 1 << row.distance_log2,
                 distance_to: (2u64 << row.distance_log2) - 1,
-                contents: contents.clamp(1, upto - told),
-                duplicates: upto - told,
+                contents: contents.clamp(1, upto - written),
+                duplicates: upto - written,
             });
-            told = upto;
+            written = upto;
         }
     }
     rows

@@ -51,7 +51,7 @@ fn name(id: u64) -> u64 {
 }
 
 /// Makes content from a profile; returns (name, LZ4 size) of its blocks, found from their bytes.
-fn made(profile: &Profile, blocks: usize, seed: u64) -> Vec<(u64, u16)> {
+fn make_content(profile: &Profile, blocks: usize, seed: u64) -> Vec<(u64, u16)> {
     let profile = Profile::read(&profile.to_json().unwrap(), "p").unwrap();
     let profile = Some(ProfileSource::Loaded(Box::new(profile)));
     let spec = ContentSpec { profile, ..ContentSpec::default() };
@@ -144,7 +144,7 @@ fn compare(what: &str, blocks: &[(u64, u16)], most: [f64; 5]) {
     let Estimate { answer, profile } = estimate(blocks);
     let profile = profile.unwrap();
     for seed in 0..2 {
-        let again = estimate(&made(&profile, blocks.len(), seed)).answer;
+        let again = estimate(&make_content(&profile, blocks.len(), seed)).answer;
         let figures = |a: &crate::Answer| {
             let part = |n: u64| 100.0 * n as f64 / a.blocks.total as f64;
             let packed = part(a.vdo.packer.fragments);
@@ -152,10 +152,10 @@ fn compare(what: &str, blocks: &[(u64, u16)], most: [f64; 5]) {
             let (again, zero) = (part(a.blocks.duplicate), part(a.blocks.zero));
             [all.unwrap(), packer.unwrap(), again, zero, packed]
         };
-        let (asked, got) = (figures(&answer), figures(&again));
-        println!("{what}, seed {seed}: {asked:.2?} became {got:.2?}");
-        for ((asked, got), most) in asked.into_iter().zip(got).zip(most) {
-            assert!((asked - got).abs() <= most, "{what}: {asked:.2} became {got:.2}");
+        let (wanted, got) = (figures(&answer), figures(&again));
+        println!("{what}, seed {seed}: {wanted:.2?} became {got:.2?}");
+        for ((wanted, got), most) in wanted.into_iter().zip(got).zip(most) {
+            assert!((wanted - got).abs() <= most, "{what}: {wanted:.2} became {got:.2}");
         }
     }
 }

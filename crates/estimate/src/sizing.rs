@@ -100,15 +100,15 @@ impl Sizing {
     /// Returns a sentence that says whether VDO pays.
     pub fn verdict(&self) -> String {
         let pays = if self.saves_space() { "pays" } else { "does not pay" };
-        let [own, plain] = [self.physical_bytes, self.plain_bytes()].map(Bytes);
-        format!("VDO {pays} here: it needs {own}, a plain volume {plain}")
+        let [needed, plain] = [self.physical_bytes, self.plain_bytes()].map(Bytes);
+        format!("VDO {pays} here: it needs {needed}, a plain volume {plain}")
     }
 
     /// Returns a sentence with the sizes for the part of the data that was read, which decides nothing about all of it.
     pub fn verdict_of_part(&self) -> String {
-        let [own, plain] = [self.physical_bytes, self.plain_bytes()].map(Bytes);
+        let [needed, plain] = [self.physical_bytes, self.plain_bytes()].map(Bytes);
         format!(
-            "Not everything was read, so whether VDO pays is open: for what was read it needs {own}, a plain volume {plain}"
+            "Not everything was read, so whether VDO pays is open: for what was read it needs {needed}, a plain volume {plain}"
         )
     }
 }

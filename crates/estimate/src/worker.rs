@@ -63,7 +63,7 @@ impl Sizes {
     }
 
     /// Prefetches the entry of a name that is about to be looked up.
-    fn expect(&self, name: u64) {
+    fn prefetch(&self, name: u64) {
         prefetch(self.slot(name));
     }
 
@@ -233,22 +233,22 @@ impl<'a> Worker<'a> {
         for (at, block) in part.clone().step_by(BLOCK).zip(room[part].chunks_exact(BLOCK)) {
             if is_zero(block) {
                 zeros += 1;
-                self.record = compare::named(self.record, 0);
+                self.record = compare::add_to_name(self.record, 0);
                 continue;
             }
             let name = Fingerprint::of(block).0 as u64;
-            self.record = compare::named(self.record, name);
-            if ladder::taken(name, taken) && count < BATCH {
+            self.record = compare::add_to_name(self.record, name);
+            if ladder::is_sized(name, taken) && count < BATCH {
                 wanted[count] = (blocks.len(), at);
                 count += 1;
-                sizes.expect(name);
+                sizes.prefetch(name);
             }
             blocks.push(WrittenBlock { name, lz4_bytes: None, size_shift: shift });
         }
         for &(index, at) in &wanted[..count] {
             let block = &mut blocks[index];
             if block.name >> 20 & (COUNTED - 1) == 0
-                && ladder::taken(block.name, shift)
+                && ladder::is_sized(block.name, shift)
                 && let Some(bytes) = room[at..].first_chunk()
                 && let Ok(packed) = self.lz4.compressed(bytes)
             {

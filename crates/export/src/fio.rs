@@ -66,7 +66,8 @@ fn job(
 ) -> Value {
     let mut job = Map::new();
     let seconds = load.duration_ns as f64 / 1e9;
-    let errors = load.operations.values().flat_map(|own| own.errors.values()).sum::<u64>();
+    let errors =
+        load.operations.values().flat_map(|operation| operation.errors.values()).sum::<u64>();
     job.insert("jobname".into(), stage.name.clone().into());
     job.insert("groupid".into(), place.into());
     job.insert("error".into(), 0.into());

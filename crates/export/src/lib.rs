@@ -156,7 +156,7 @@ fn interval_log(
     let entry = &cell.entry;
     let what = format!("{}, repeat {}", entry.variant, entry.repeat);
     let mut tags = Tags::default();
-    cell.rows.iter().for_each(|row| tags.see(row));
+    cell.rows.iter().for_each(|row| tags.note(row));
     let mut log = IntervalLog::begin(create(&path)?, &what, EPOCH).map_err(failed(&path))?;
     let mut rows = 0;
     for row in intervals {

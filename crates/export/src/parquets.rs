@@ -81,7 +81,7 @@ struct File {
     columns: Vec<(Waiting, Vec<i16>)>,
 }
 
-fn other(error: ParquetError) -> io::Error {
+fn io_error(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(inner) => match inner.downcast::<io::Error>() {
             Ok(error) => *error,
@@ -105,7 +105,8 @@ fn field(column: &Column) -> Result<Arc<Type>, ParquetError> {
 
 pub(crate) fn begin(to: To, table: &'static Table) -> io::Result<Box<dyn Rows>> {
     let fields: Result<_, _> = table.columns.iter().map(field).collect();
-    let schema = Type::group_type_builder(table.name).with_fields(fields.map_err(other)?).build();
+    let schema =
+        Type::group_type_builder(table.name).with_fields(fields.map_err(io_error)?).build();
     let about = table.columns.iter().map(|column| (column.name, column.about));
     let about = std::iter::once((table.name, table.about)).chain(about);
     let about = about.map(|(name, about)| KeyValue::new(name.to_owned(), about.to_owned()));
@@ -114,8 +115,8 @@ pub(crate) fn begin(to: To, table: &'static Table) -> io::Result<Box<dyn Rows>> 
         .set_key_value_metadata(Some(about.collect()))
         .set_created_by("fathom".to_owned())
         .build();
-    let schema = Arc::new(schema.map_err(other)?);
-    let to = SerializedFileWriter::new(to, schema, Arc::new(properties)).map_err(other)?;
+    let schema = Arc::new(schema.map_err(io_error)?);
+    let to = SerializedFileWriter::new(to, schema, Arc::new(properties)).map_err(io_error)?;
     let columns = table.columns.iter().map(|column| (Waiting::new(column.kind), Vec::new()));
     Ok(Box::new(File { to, columns: columns.collect() }))
 }
@@ -145,15 +146,15 @@ impl Rows for File {
             known.push(i16::from(values.push(value)));
         }
         if self.waiting() == GROUP {
-            self.write().map_err(other)?;
+            self.write().map_err(io_error)?;
         }
         Ok(())
     }
 
     fn end(mut self: Box<Self>) -> io::Result<()> {
         if self.waiting() > 0 {
-            self.write().map_err(other)?;
+            self.write().map_err(io_error)?;
         }
-        self.to.close().map(|_| ()).map_err(other)
+        self.to.close().map(|_| ()).map_err(io_error)
     }
 }

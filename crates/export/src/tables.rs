@@ -183,7 +183,7 @@ static STAGES: Table = Table {
             let (load, command) = (stage.load.as_ref(), stage.command.as_ref());
             let cpu = load.and_then(|load| load.cpu);
             let cpu = cpu.map(|cpu| (Some(cpu.user_s), Some(cpu.system_s)));
-            let cpu = cpu.or(command.map(|own| (own.cpu_user_s, own.cpu_system_s)));
+            let cpu = cpu.or(command.map(|command| (command.cpu_user_s, command.cpu_system_s)));
             let [run, index, variant, repeat] = key(set, cell);
             take(&[
                 run,
@@ -308,10 +308,10 @@ static LAYERS: Table = Table {
     rows: |set, take| {
         for cell in &set.cells {
             let Some(record) = &cell.record else { continue };
-            let over_cell = record.layers.iter().map(|(layer, own)| (None, layer, own));
+            let over_cell = record.layers.iter().map(|(layer, figures)| (None, layer, figures));
             let over_stages = record.stages.iter().flat_map(|stage| {
                 let all = stage.layers.iter();
-                all.map(|(layer, own)| (Some(stage.index as u64), layer, own))
+                all.map(|(layer, figures)| (Some(stage.index as u64), layer, figures))
             });
             for (stage, layer, figures) in over_cell.chain(over_stages) {
                 layer_figures(key(set, cell), stage, layer, figures, take)?;

@@ -116,11 +116,14 @@ fn logs_of_latencies_and_the_json_of_fio_count_every_io() {
         assert_eq!(driven, [load.engine.depth, load.engine.jobs].map(|n| n.to_string()));
         // The CPU time of I/Os within a ramp is not that of the runtime.
         let cpu = load.cpu.map(|cpu| cpu.user_s + cpu.system_s).unwrap_or_default();
-        let told = ["usr_cpu", "sys_cpu"].map(|key| job[key].as_f64().unwrap_or(0.0));
+        let cpu_percent = ["usr_cpu", "sys_cpu"].map(|key| job[key].as_f64().unwrap_or(0.0));
         let percent = 100.0 * cpu / (load.duration_ns as f64 / 1e9) / load.ramp_factor();
-        assert!((told[0] + told[1] - percent).abs() < 1e-6, "{told:?} {percent}");
+        assert!(
+            (cpu_percent[0] + cpu_percent[1] - percent).abs() < 1e-6,
+            "{cpu_percent:?} {percent}"
+        );
         let ios = |side: &str| job[side]["total_ios"].as_u64().unwrap();
-        let all: u64 = load.operations.values().map(|own| own.ios).sum();
+        let all: u64 = load.operations.values().map(|operation| operation.ios).sum();
         assert_eq!(ios("read") + ios("write") + ios("trim"), all);
         for side in ["read", "write"].into_iter().filter(|side| ios(side) > 0) {
             let clat = &job[side]["clat_ns"];

@@ -112,7 +112,7 @@ impl Sizer {
     pub fn size(&mut self, text: &[u8; TEXT]) -> usize {
         if std::mem::take(&mut self.noise) && is_noise(text, &mut self.seen) {
             self.noise = true;
-            return rest(0);
+            return literal_bytes(0);
         }
         let Self { table, slots, .. } = self;
         table[..ENTRIES].fill(0);
@@ -138,7 +138,7 @@ impl Sizer {
                 at += MIN_MATCH + more;
                 anchor = at;
                 if at > SEARCH_END {
-                    return out + rest(anchor);
+                    return out + literal_bytes(anchor);
                 }
                 enter(table, slots, at - 2);
                 candidate = enter(table, slots, at);
@@ -149,7 +149,7 @@ impl Sizer {
             at += 1;
         }
         self.noise = anchor == 0;
-        out + rest(anchor)
+        out + literal_bytes(anchor)
     }
 }
 
@@ -163,11 +163,11 @@ fn is_noise(text: &[u8; TEXT], seen: &mut [u16; ENTRIES]) -> bool {
         std::mem::replace(slot, product as u16) == product as u16
     };
     saw(0);
-    first(1, |at| saw(at).then_some(())).is_none()
+    first_match(1, |at| saw(at).then_some(())).is_none()
 }
 
 /// Returns the number of bytes for the literals from `anchor` to the end of the block.
-fn rest(anchor: usize) -> usize {
+fn literal_bytes(anchor: usize) -> usize {
     let literals = BLOCK - anchor;
     1 + length_bytes(literals) + literals
 }
@@ -180,7 +180,7 @@ fn search(
     slots: &Slots,
     at: usize,
 ) -> Option<(usize, usize)> {
-    first(at, |place| {
+    first_match(at, |place| {
         let candidate = enter(table, slots, place);
         (word(text, candidate) == word(text, place)).then_some((place, candidate))
     })
@@ -188,7 +188,7 @@ fn search(
 
 /// Visits positions from `at` on with the library's growing stride; returns the first result of `look`.
 #[inline(always)]
-fn first<T>(at: usize, mut look: impl FnMut(usize) -> Option<T>) -> Option<T> {
+fn first_match<T>(at: usize, mut look: impl FnMut(usize) -> Option<T>) -> Option<T> {
     // Counted in 32 bits: the compiler then keeps fewer values derived from the position in step with it.
     const END: u32 = SEARCH_END as u32;
     const PLACES: u32 = RUN as u32;

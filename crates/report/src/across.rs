@@ -16,7 +16,7 @@ pub const SCHEMA: u32 = 1;
 pub fn text(across: &Across, all: bool, width: usize, colour: bool) -> String {
     let ink = Ink { colour };
     let shown: Vec<&AcrossRow> =
-        across.rows.iter().filter(|row| all || row.comparison.asked()).collect();
+        across.rows.iter().filter(|row| all || row.comparison.is_asked_about()).collect();
     let mut out = String::new();
     let mut line = |text: &str| {
         out.push_str(&wrapped(&printable(text), width, ""));
@@ -40,18 +40,18 @@ pub fn text(across: &Across, all: bool, width: usize, colour: bool) -> String {
             "No variant that both results have has a figure that is asked about; --all shows every figure.",
         );
     }
-    let mut told: Vec<(&str, String)> = Vec::new();
+    let mut tables: Vec<(&str, String)> = Vec::new();
     for row in &shown {
         let of = (row.comparison.metric.as_str(), row.comparison.scope.name());
-        if !told.contains(&of) {
-            told.push(of);
+        if !tables.contains(&of) {
+            tables.push(of);
         }
     }
-    for (metric, scope) in &told {
-        let own = |row: &&&AcrossRow| {
+    for (metric, scope) in &tables {
+        let is_of_table = |row: &&&AcrossRow| {
             row.comparison.metric == *metric && row.comparison.scope.name() == *scope
         };
-        let rows: Vec<&AcrossRow> = shown.iter().filter(own).copied().collect();
+        let rows: Vec<&AcrossRow> = shown.iter().filter(is_of_table).copied().collect();
         let label = layers::metric(metric).map_or(*metric, |metric| metric.name);
         let head = format!("{label} of {scope}");
         out.push_str(&format!("\n{}\n{}", printable(&head), block(&rows, width, &ink)));
@@ -101,8 +101,8 @@ fn block(rows: &[&AcrossRow], width: usize, ink: &Ink) -> String {
     let widths: Vec<usize> = (0..COLUMNS)
         .map(|at| lines.iter().map(|(line, _)| line[at].chars().count()).max().unwrap_or(0))
         .collect();
-    let used = widths.iter().filter(|own| **own > 0);
-    let below = used.map(|own| own + 2).sum::<usize>() > width;
+    let used = widths.iter().filter(|column| **column > 0);
+    let below = used.map(|column| column + 2).sum::<usize>() > width;
     let beside = if below { COLUMNS - 1 } else { COLUMNS };
     let mut out = String::new();
     for (line, verdict) in &lines {
@@ -187,7 +187,7 @@ pub fn json(across: &Across, complete: bool) -> Value {
         let ends = c.difference.and_then(|difference| difference.interval);
         json!({
             "variant": c.new, "metric": c.metric, "stage": c.scope.stage, "operation": c.scope.as_operation(), "layer": c.scope.as_layer(),
-            "unit": row.unit, "asked": c.asked(), "threshold": c.threshold, "base": row.old.median, "new": row.new.median,
+            "unit": row.unit, "asked": c.is_asked_about(), "threshold": c.threshold, "base": row.old.median, "new": row.new.median,
             "ratio": c.ratio, "low": c.low, "high": c.high, "difference": c.difference.map(|difference| difference.value),
             "difference_low": ends.map(|ends| ends.low), "difference_high": ends.map(|ends| ends.high),
             "p": c.p, "p_adjusted": c.p_adjusted, "verdict": c.verdict.map(Verdict::word), "n_base": row.runs.0, "n_new": row.runs.1, "n_compared": c.n,

@@ -95,7 +95,8 @@ pub fn text(set: &ResultSet, width: usize, every: bool) -> String {
     }
     let mut out = String::new();
     for (layer, kind) in layers {
-        let own: Vec<_> = all.iter().filter(|readings| readings.layer == layer).collect();
+        let layer_readings: Vec<_> =
+            all.iter().filter(|readings| readings.layer == layer).collect();
         let columns = kind.overview.map_or(&[][..], |overview| overview.columns);
         let _ = writeln!(out, "{} ({})", printable(layer), kind.name);
         for Column { name, unit, help, .. } in columns {
@@ -103,9 +104,9 @@ pub fn text(set: &ResultSet, width: usize, every: bool) -> String {
             let _ = writeln!(out, "  {}", wrapped(&line, width.saturating_sub(2), "    "));
         }
         out.push('\n');
-        out.push_str(&overview(&own, columns, width));
+        out.push_str(&overview(&layer_readings, columns, width));
         if every {
-            own.iter().for_each(|readings| counters(&mut out, readings, width));
+            layer_readings.iter().for_each(|readings| counters(&mut out, readings, width));
         }
     }
     if !every {
@@ -129,11 +130,11 @@ fn overview(all: &[&Readings], columns: &[Column], width: usize) -> String {
             lines.push(vec![name.clone(), "none".to_owned()]);
         }
         for (edge, sample) in &readings.edges {
-            let told = columns.iter().map(|column| match &sample.error {
+            let values = columns.iter().map(|column| match &sample.error {
                 Some(_) => NONE.to_owned(),
                 None => number(column.unit, (column.of)(&sample.fields)),
             });
-            lines.push([name.clone(), edge.clone()].into_iter().chain(told).collect());
+            lines.push([name.clone(), edge.clone()].into_iter().chain(values).collect());
         }
     }
     drawn(&lines, 2, width)

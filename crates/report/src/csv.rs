@@ -22,10 +22,10 @@ pub fn csv(view: &View) -> String {
             let comparison = row.comparisons.get(index).and_then(Option::as_ref);
             let number = |value: Option<f64>| value.map(|v| v.to_string()).unwrap_or_default();
             // The variant's own name of a device. It is skipped if the variant has a device of the shared name at another place.
-            let Some(own) = row.scope.as_named_by(&variant.devices) else { continue };
+            let Some(own_scope) = row.scope.as_named_by(&variant.devices) else { continue };
             let fields = [
                 scope.to_owned(),
-                quoted(own.as_layer().unwrap_or(name)),
+                quoted(own_scope.as_layer().unwrap_or(name)),
                 quoted(&row.metric),
                 unit(row.unit),
                 quoted(&variant.name),

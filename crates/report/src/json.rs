@@ -56,7 +56,7 @@ pub fn json(view: &View) -> Value {
 /// Returns the explanation of a change by counters.
 fn why(why: &Why) -> Value {
     let cause = |cause: &Cause| json!({"text": cause.text, "counters": cause.counters});
-    json!({"of": why.of, "causes": why.causes.iter().map(cause).collect::<Vec<_>>()})
+    json!({"of": why.title, "causes": why.causes.iter().map(cause).collect::<Vec<_>>()})
 }
 
 /// Returns the effects of all factors on one metric.
@@ -128,12 +128,13 @@ fn cache(view: &View, row: &CacheRow) -> Value {
 
 /// Returns the latency of each layer, and the layer that made the 99th percentile.
 fn ladder(view: &View, row: &LadderRow) -> Value {
-    let mut own = crate::ladder::json(&row.of.ladder);
-    own["variant"] = json!(view.variants.get(row.of.variant).map(|variant| &variant.name));
-    own["stage"] = json!(row.of.stage);
-    own["repeats"] = json!(row.of.repeats);
-    own["text"] = json!(row.text);
-    own
+    let mut ladder = crate::ladder::json(&row.stage_ladder.ladder);
+    ladder["variant"] =
+        json!(view.variants.get(row.stage_ladder.variant).map(|variant| &variant.name));
+    ladder["stage"] = json!(row.stage_ladder.stage);
+    ladder["repeats"] = json!(row.stage_ladder.repeats);
+    ladder["text"] = json!(row.text);
+    ladder
 }
 
 /// Returns the course of throughput within the runs.
@@ -198,7 +199,7 @@ fn variant(view: &View, index: usize, variant: &Variant) -> Value {
     let one = view.stages.len() <= 1;
     // With several stages, figures belong to the stages, and none to the variant itself.
     let whole = if one { figures(view, index, variant, None) } else { Map::new() };
-    let own = |key: &str| whole.get(key).cloned().unwrap_or(Value::Null);
+    let value = |key: &str| whole.get(key).cloned().unwrap_or(Value::Null);
     let stages = view.stages.iter().map(|stage| {
         let mut figures = figures(view, index, variant, (!one).then_some(stage.as_str()));
         figures.insert("points".to_owned(), Value::Null);
@@ -210,13 +211,13 @@ fn variant(view: &View, index: usize, variant: &Variant) -> Value {
     json!({
         "name": variant.name,
         "repeats": variant.repeats,
-        "operations": own("operations"),
-        "layers": own("layers"),
-        "cpu": own("cpu"),
-        "load": own("load"),
-        "jobs": own("jobs"),
-        "command": own("command"),
-        "content": own("content"),
+        "operations": value("operations"),
+        "layers": value("layers"),
+        "cpu": value("cpu"),
+        "load": value("load"),
+        "jobs": value("jobs"),
+        "command": value("command"),
+        "content": value("content"),
         "stages": stages.collect::<Map<_, _>>(),
         "verified": variant.verified.as_ref().map(verified),
     })
@@ -243,12 +244,12 @@ fn figures(
     let (mut cpu, mut command, mut load) = (Map::new(), Map::new(), Map::new());
     for row in view.figures.iter().filter(|row| row.scope.stage.as_deref() == stage) {
         let value = row.values.get(index).and_then(Option::as_ref);
-        let own = row.scope.as_named_by(&variant.devices);
+        let own_scope = row.scope.as_named_by(&variant.devices);
         let (group, name) = match &row.scope.of {
             Of::Operation(name) => (&mut operations, name),
             // Layers that the variant does not have, or has at another place, are left out.
             Of::Layer(_) => {
-                let Some(Scope { of: Of::Layer(name), .. }) = &own else { continue };
+                let Some(Scope { of: Of::Layer(name), .. }) = &own_scope else { continue };
                 if value.is_none() && !variant.stack.iter().any(|layer| layer.name == *name) {
                     continue;
                 }
@@ -281,7 +282,7 @@ fn figures(
         (
             "content",
             json!({
-                "asked": content.and_then(|content| content.asked.as_ref()).map(asked),
+                "asked": content.and_then(|content| content.asked.as_ref()).map(requested_shares),
                 "achieved": content.map(achieved),
             }),
         ),
@@ -291,18 +292,20 @@ fn figures(
 
 /// Returns the figures of each job of a stage of a variant; `null` where they were not asked for.
 fn jobs(view: &View, index: usize, stage: Option<&str>) -> Value {
-    let own =
+    let job_rows =
         view.jobs.iter().filter(|row| row.variant == index && row.scope.stage.as_deref() == stage);
     let mut jobs: BTreeMap<u32, Map<String, Value>> = BTreeMap::new();
-    for row in own {
-        let figures = row.figures.iter().map(|(id, own)| (id.clone(), figure(Some(own))));
+    for row in job_rows {
+        let figures = row.figures.iter().map(|(id, found)| (id.clone(), figure(Some(found))));
         let name = row.scope.as_operation().unwrap_or_default().to_owned();
         jobs.entry(row.job).or_default().insert(name, figures.collect::<Map<_, _>>().into());
     }
     if jobs.is_empty() {
         return Value::Null;
     }
-    jobs.into_iter().map(|(job, own)| json!({"job": job, "operations": own})).collect()
+    jobs.into_iter()
+        .map(|(job, operations)| json!({"job": job, "operations": operations}))
+        .collect()
 }
 
 fn figure(figure: Option<&Figure>) -> Value {
@@ -312,7 +315,7 @@ fn figure(figure: Option<&Figure>) -> Value {
     )
 }
 
-fn asked(content: &AskedContent) -> Value {
+fn requested_shares(content: &AskedContent) -> Value {
     shares(|share| json!((share.asked)(content)))
 }
 

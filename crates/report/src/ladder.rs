@@ -18,8 +18,7 @@ pub fn json(ladder: &Ladder) -> Value {
 }
 
 fn rung(rung: &Rung) -> Value {
-    let latency =
-        |own: &RungLatency| json!({"ios": own.ios, "p50_ns": own.p50_ns, "p99_ns": own.p99_ns});
+    let latency = |latencies: &RungLatency| json!({"ios": latencies.ios, "p50_ns": latencies.p50_ns, "p99_ns": latencies.p99_ns});
     json!({
         "name": rung.name,
         "is_load": rung.name == LOAD,
@@ -42,9 +41,9 @@ pub const LAST: &str = "writes, p99";
 /// Returns the contents of the columns for a rung.
 pub fn cells(rung: &Rung) -> [String; 6] {
     let time = |ns: Option<f64>| ns.map_or_else(|| NONE.to_owned(), nanos);
-    let part = |own: Option<RungLatency>| {
-        let own = own.filter(|own| own.ios > 0);
-        own.map_or_else(|| NONE.to_owned(), |own| time(own.p99_ns))
+    let part = |latencies: Option<RungLatency>| {
+        let some = latencies.filter(|latencies| latencies.ios > 0);
+        some.map_or_else(|| NONE.to_owned(), |latencies| time(latencies.p99_ns))
     };
     let adds = rung.adds_ns.map(|ns| match ns < 0.0 {
         true => format!("-{}", nanos(-ns)),

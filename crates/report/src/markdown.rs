@@ -25,10 +25,10 @@ pub fn result(view: &View, all: bool) -> String {
     } else {
         out.push_str(&of_figures(view, &shown));
     }
-    let mut told: Vec<&str> = Vec::new();
+    let mut listed: Vec<&str> = Vec::new();
     for finding in view.findings.iter().filter(|one| all || one.severity >= Severity::Warning) {
-        if !told.contains(&finding.message.as_str()) {
-            told.push(&finding.message);
+        if !listed.contains(&finding.message.as_str()) {
+            listed.push(&finding.message);
             out.push_str(&format!("* {}\n", escaped(&finding.message)));
         }
     }
@@ -96,7 +96,7 @@ pub fn across(across: &Across, all: bool) -> String {
     let head =
         ["variant", "figure", "first", "second", "ratio", "95 % interval", "verdict", "runs"]
             .map(str::to_owned);
-    let shown = across.rows.iter().filter(|row| all || row.comparison.asked());
+    let shown = across.rows.iter().filter(|row| all || row.comparison.is_asked_about());
     let row = |row: &AcrossRow| {
         let c = &row.comparison;
         let label = layers::metric(&c.metric).map_or(c.metric.as_str(), |metric| metric.name);

@@ -176,7 +176,7 @@ fn thread_kinds(page: &mut String, view: &View) {
 }
 
 /// Describes the outcome of an expectation, for readers who know the source.
-fn said(held: &Expectation) -> String {
+fn outcome_text(held: &Expectation) -> String {
     match held.outcome {
         ExpectationOutcome::Met => wording::as_expected(held.expected.grounds).to_owned(),
         ExpectationOutcome::Missed => {
@@ -217,7 +217,7 @@ fn row(held: &Expectation) -> String {
         Grounds::Document => source.to_owned(),
         other => format!("{}: {source}", wording::grounds(other)),
     };
-    let cells = [&*words.figure, &words.asked, &found, &said(held), &rests_on].map(plain);
+    let cells = [&*words.figure, &words.bound, &found, &outcome_text(held), &rests_on].map(plain);
     format!("| {} |\n", cells.join(" | "))
 }
 

@@ -18,7 +18,7 @@ use units::show::significant;
 use self::ink::{Ink, Tint, tint, wrapped};
 use self::table::{short, table};
 
-use crate::view::{Cause, EffectRow, FigureRow, Grid, View, told};
+use crate::view::{Cause, EffectRow, FigureRow, Grid, View, effect_name};
 use crate::wording::{self, NONE};
 
 /// Most lines of figures that are all shown: a reader would not scroll through more.
@@ -37,7 +37,7 @@ pub fn text(view: &View, width: usize, colour: bool) -> String {
 }
 
 /// Returns the same as [`text`], but with every figure.
-pub fn whole(view: &View, width: usize, colour: bool) -> String {
+pub fn full_text(view: &View, width: usize, colour: bool) -> String {
     let rows: Vec<&FigureRow> = view.rows_alone().collect();
     written(view, &rows, &view.grids.iter().collect::<Vec<_>>(), width, colour)
 }
@@ -125,7 +125,7 @@ fn written(
 /// Writes the reasons that the counters give, each with its counters.
 fn why(out: &mut String, view: &View, width: usize, ink: &Ink) {
     let Some(why) = &view.why else { return };
-    out.push_str(&wrapped(&format!("{}:", why.of), width, ""));
+    out.push_str(&wrapped(&format!("{}:", why.title), width, ""));
     out.push('\n');
     for Cause { text, counters } in &why.causes {
         out.push_str(&format!("  {}", wrapped(text, width - 2, "  ")));
@@ -149,10 +149,10 @@ fn expectations(out: &mut String, view: &View, width: usize, ink: &Ink) {
             ExpectationOutcome::Missed => Tint::Red,
             _ => Tint::Yellow,
         };
-        let said = wording::expected(held);
-        let found = said.found.as_deref().unwrap_or(NONE);
-        let range = said.interval.map_or_else(String::new, |interval| format!(" {interval}"));
-        let text = format!("{}: expected {}, found {found}{range}", said.figure, said.asked);
+        let words = wording::expected(held);
+        let found = words.found.as_deref().unwrap_or(NONE);
+        let range = words.interval.map_or_else(String::new, |interval| format!(" {interval}"));
+        let text = format!("{}: expected {}, found {found}{range}", words.figure, words.bound);
         // One wider than the longest outcome, "no ratio".
         out.push_str(&ink.paint(tint, &format!("{:<9}", held.outcome.word())));
         out.push_str(&wrapped(&text, width - 9, "         "));
@@ -175,7 +175,7 @@ fn effects(out: &mut String, row: &EffectRow, width: usize, ink: &Ink) {
         let ratio = wording::ratio(effect.ratio);
         let (low, high) = (significant(effect.low, 3), significant(effect.high, 3));
         out.push_str(&ink.paint(tint(Some(word)), &format!("  {word:<8}")));
-        let line = format!("{ratio} [{low}, {high}] {}", told(effect));
+        let line = format!("{ratio} [{low}, {high}] {}", effect_name(effect));
         out.push_str(&wrapped(&line, width.saturating_sub(10), "          "));
         out.push('\n');
     }
@@ -244,10 +244,10 @@ fn kept_open(view: &View) -> Vec<String> {
 
 /// Describes how the figures asked about were compared: `IOPS and CPU per I/O are paired, repeat by repeat; p99 latency is compared by ranks.`
 fn compared(view: &View) -> Option<String> {
-    let asked = || view.figures.iter().filter(|row| row.asked);
+    let asked_rows = || view.figures.iter().filter(|row| row.asked);
     let by = |test: Test| {
         let of = |row: &&FigureRow| row.comparisons.iter().flatten().any(|c| c.test == test);
-        let labels: BTreeSet<_> = asked().filter(of).map(|row| short(&row.label)).collect();
+        let labels: BTreeSet<_> = asked_rows().filter(of).map(|row| short(&row.label)).collect();
         let be = if labels.len() == 1 { "is" } else { "are" };
         let labels = labels.into_iter().collect::<Vec<_>>().join(", ");
         (!labels.is_empty()).then(|| format!("{labels} {be}"))
@@ -258,7 +258,7 @@ fn compared(view: &View) -> Option<String> {
         by(Test::Occurrence).map(|labels| format!("{labels} compared by the runs that have any"));
     let parts: Vec<_> = [paired, ranked, occurred].into_iter().flatten().collect();
     let dropped =
-        asked().flat_map(|row| row.comparisons.iter().flatten()).map(|c| c.dropped).max()?;
+        asked_rows().flat_map(|row| row.comparisons.iter().flatten()).map(|c| c.dropped).max()?;
     let left_out = match dropped {
         0 => String::new(),
         n => format!(" Left out, as one side has no value: up to {n} of the repeats."),

@@ -115,11 +115,11 @@ pub fn cell(view: &View, of: Option<GridCell>) -> Cell {
     let comparison = row.comparisons.get(of.variant).and_then(Option::as_ref);
     // Percentages that are not asked about need no difference: readers compare them directly.
     let apart = |c: &MetricComparison| c.verdict.is_some() && c.difference.is_some() && !equal(c);
-    let told = comparison.filter(|c| c.ratio.is_some() || apart(c));
+    let shown = comparison.filter(|c| c.ratio.is_some() || apart(c));
     let verdict = comparison.and_then(|c| c.verdict);
     Cell {
         value: median(row.unit, row.values.get(of.variant).copied().flatten().as_ref()),
-        ratio: told.map_or_else(String::new, |c| compared_in_row(row, of.variant, c)),
+        ratio: shown.map_or_else(String::new, |c| compared_in_row(row, of.variant, c)),
         mark: verdict.filter(|_| decided(view)).map_or("", |verdict| mark(verdict.word())),
         verdict: verdict.map(Verdict::word),
     }
@@ -133,10 +133,10 @@ pub fn decided(view: &View) -> bool {
 
 /// Explains the marks of verdicts, or says that none is decided; empty where only effects of factors have verdicts.
 pub fn marks(view: &View) -> &'static str {
-    let asked = view.figures.iter().flat_map(|row| row.comparisons.iter().flatten());
+    let comparisons = view.figures.iter().flat_map(|row| row.comparisons.iter().flatten());
     let mut effects = view.effects.iter().flat_map(|row| &row.found.effects);
     let of_effects = effects.any(|effect| effect.verdict != Verdict::Unclear);
-    match (asked.clone().any(|c| c.verdict.is_some()), decided(view)) {
+    match (comparisons.clone().any(|c| c.verdict.is_some()), decided(view)) {
         (false, _) => "",
         (true, false) if of_effects => "",
         (true, false) => "All verdicts are open.",

@@ -36,7 +36,7 @@ impl Seal {
     }
 
     /// Adds to the seal what is wrong by the content of the files themselves.
-    pub(crate) fn with(self, wrong: Vec<String>) -> Self {
+    pub(crate) fn with_faults(self, wrong: Vec<String>) -> Self {
         match self {
             seal if wrong.is_empty() => seal,
             Self::Broken(listed) => Self::Broken(listed.into_iter().chain(wrong).collect()),

@@ -74,7 +74,7 @@ impl Draft {
     }
 
     /// Returns the path of the file until it is finished; `None` for a stream.
-    pub fn beside(&self) -> Option<PathBuf> {
+    pub fn unfinished_path(&self) -> Option<PathBuf> {
         match &self.to {
             To::Stream(_) => None,
             To::Beside { file, .. } => Some(file.path().to_owned()),

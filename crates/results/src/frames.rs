@@ -215,7 +215,7 @@ mod tests {
         super::read(log).unwrap()
     }
 
-    fn lost(offset: usize, bytes: usize, kind: DamageKind) -> Damage {
+    fn damage_at(offset: usize, bytes: usize, kind: DamageKind) -> Damage {
         damaged(offset as u64, (offset + bytes) as u64, kind)
     }
 
@@ -254,7 +254,7 @@ mod tests {
         let Row::Stage(mut edge) = rows().remove(0) else { panic!("the first is an edge") };
         edge.name = "x".repeat(LONGEST);
         let (read, damage) = read(&encode(&Row::Stage(edge)));
-        assert_eq!((read, damage), (vec![], vec![lost(0, HEADER, DamageKind::UnknownRow)]));
+        assert_eq!((read, damage), (vec![], vec![damage_at(0, HEADER, DamageKind::UnknownRow)]));
     }
 
     #[test]
@@ -271,7 +271,7 @@ mod tests {
             let (read, damage) = read(&log[..cut]);
             assert_eq!(read, rows()[..whole], "cut at {cut}");
             let rest = cut - if whole == 0 { 0 } else { ends[whole - 1] };
-            let expected = (rest > 0).then(|| lost(cut - rest, rest, DamageKind::CutOff));
+            let expected = (rest > 0).then(|| damage_at(cut - rest, rest, DamageKind::CutOff));
             assert_eq!(damage, Vec::from_iter(expected), "cut at {cut}");
         }
     }
@@ -305,7 +305,7 @@ mod tests {
         bytes.extend(log().0);
         let (read, damage) = read(&bytes);
         assert_eq!(read, rows());
-        assert_eq!(damage, [lost(0, HEADER + payload.len(), DamageKind::UnknownRow)]);
+        assert_eq!(damage, [damage_at(0, HEADER + payload.len(), DamageKind::UnknownRow)]);
         assert!(damage[0].to_string().contains("does not know"));
     }
 

@@ -183,9 +183,10 @@ fn unpack_at_most(
     }
     let file = File::open(from).map_err(failed(from))?;
     let packed = Cell::new(0);
-    let decoder = zstd::Decoder::new(Told { inner: file, bytes: &packed }).map_err(failed(from))?;
+    let decoder =
+        zstd::Decoder::new(CountingReader { inner: file, bytes: &packed }).map_err(failed(from))?;
     let mut archive = tar::Archive::new(decoder);
-    let (mut bytes, mut whole, mut told) = (0u64, false, 0);
+    let (mut bytes, mut whole, mut reported) = (0u64, false, 0);
     // Raw entries: Fathom never writes extension entries for long names, which could be of any length.
     for (number, entry) in archive.entries().map_err(failed(from))?.raw(true).enumerate() {
         let mut entry = entry.map_err(|error| damaged(error.to_string()))?;
@@ -218,19 +219,19 @@ fn unpack_at_most(
         })?;
         copy(&mut entry, &mut file, &damaged, &path)?;
         whole |= name == Path::new(MANIFEST);
-        on(packed.get() - told);
-        told = packed.get();
+        on(packed.get() - reported);
+        reported = packed.get();
     }
     if whole { Ok(()) } else { Err(damaged(format!("it holds no {MANIFEST}"))) }
 }
 
 /// A reader that reports how many bytes it has read.
-struct Told<'a, R> {
+struct CountingReader<'a, R> {
     inner: R,
     bytes: &'a Cell<u64>,
 }
 
-impl<R: Read> Read for Told<'_, R> {
+impl<R: Read> Read for CountingReader<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(buffer)?;
         self.bytes.set(self.bytes.get() + read as u64);

@@ -70,7 +70,7 @@ impl CellData {
     }
 
     /// Tells whether it is done and complete, so that a continued run keeps it.
-    pub fn whole(&self) -> bool {
+    pub fn is_whole(&self) -> bool {
         self.done() && self.damage.is_empty() && self.lacks.is_empty()
     }
 
@@ -193,12 +193,13 @@ fn read_from(dir: &Path, held: bool) -> Result<ResultSet, ReadError> {
     for entry in &manifest.cells {
         let (mut cell, mut other) = read_cell(dir, &manifest, entry, &mut missing.lacks)?;
         let before = cells.iter().filter_map(|cell: &CellData| cell.record.as_ref());
-        let copied = cell.record.as_ref().and_then(|own| identity::copied(&manifest, own, before));
+        let copied =
+            cell.record.as_ref().and_then(|record| identity::copied(&manifest, record, before));
         if let Some(what) = copied {
             other = Some(format!("{CELLS}/{}/{what}", entry.folder));
             cell = CellData::new(entry.clone(), None, Vec::new());
         }
-        missing.see(&cell, other.is_some());
+        missing.note(&cell, other.is_some());
         foreign.extend(other);
         cells.push(cell);
     }
@@ -238,7 +239,7 @@ fn read_from(dir: &Path, held: bool) -> Result<ResultSet, ReadError> {
         lost_lines: lines_lost,
         lab_files,
         proofs: proofs::read(dir),
-        seal: seal.with(foreign),
+        seal: seal.with_faults(foreign),
         incomplete,
         going_on,
         manifest,
@@ -315,7 +316,7 @@ fn read_cell(
         let what = format!("{CELLS}/{}/{what}", entry.folder);
         return Ok((CellData::new(entry, None, Vec::new()), Some(what)));
     }
-    let ended = record.as_ref().is_some_and(|record| record.state.ended());
+    let ended = record.as_ref().is_some_and(|record| record.state.is_final());
     let recovered = if ended { Vec::new() } else { recover(&rows) };
     let cell = CellData { damage, recovered, ..CellData::new(entry.clone(), record, rows) };
     Ok((cell, None))
@@ -382,7 +383,7 @@ struct Missing {
 }
 
 impl Missing {
-    fn see(&mut self, cell: &CellData, foreign: bool) {
+    fn note(&mut self, cell: &CellData, foreign: bool) {
         self.frames += cell.damage.len();
         self.all += usize::from(cell.state() != CellState::Skipped);
         let state = match cell.state() {

@@ -120,7 +120,7 @@ pub fn interval_log(
 ) -> Result<Vec<Damage>, LogError> {
     let mut tags = Tags::default();
     let edge = |row| {
-        tags.see(&row);
+        tags.note(&row);
         Ok::<_, Unread>(())
     };
     frames::each(&mut *rows, edge).map_err(|Unread(error)| error)?;
@@ -157,7 +157,7 @@ pub struct Tags {
 
 impl Tags {
     /// Takes a row into account: stages are named by rows of their own.
-    pub fn see(&mut self, row: &Row) {
+    pub fn note(&mut self, row: &Row) {
         if let Row::Stage(edge) = row {
             self.edges.insert(edge.stage, edge.clone());
         }

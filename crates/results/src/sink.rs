@@ -132,7 +132,7 @@ impl Written {
     fn is_in(&self, path: &Path) -> bool {
         let found = fs::symlink_metadata(path);
         let long = found.is_ok_and(|found| found.is_file() && found.len() == self.length);
-        let same = |own: Sha256| sum(path).is_ok_and(|found| found == hex(own));
+        let same = |expected: Sha256| sum(path).is_ok_and(|found| found == hex(expected));
         long && self.sum.clone().is_none_or(same)
     }
 }

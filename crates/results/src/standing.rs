@@ -14,7 +14,7 @@ pub(crate) fn progress(manifest: &Manifest, states: &[CellState]) -> String {
             cell.repeat
         ),
         None => {
-            let ended = states.iter().filter(|state| state.ended()).count();
+            let ended = states.iter().filter(|state| state.is_final()).count();
             format!("{ended} of {all} cells have ended, and none is running at the moment")
         }
     };

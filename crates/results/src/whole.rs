@@ -12,7 +12,7 @@ use crate::writer::{CELL_RECORD, ROWS, TRANSCRIPT};
 const MARKS: [&str; 2] = ["allocated", "settled"];
 
 /// The most missing parts of a result that are listed.
-const TOLD: usize = 4;
+const LISTED: usize = 4;
 
 /// Parts missing from finished cells: each part once, with the first cell that lacks it and the number of cells that do.
 #[derive(Default)]
@@ -32,8 +32,8 @@ impl Lacks {
             0 => format!("{what} ({first})"),
             n => format!("{what} ({first} and {n} more)"),
         };
-        let (told, others) = self.0.split_at(self.0.len().min(TOLD));
-        let mut list: Vec<String> = told.iter().map(one).collect();
+        let (listed, others) = self.0.split_at(self.0.len().min(LISTED));
+        let mut list: Vec<String> = listed.iter().map(one).collect();
         if !others.is_empty() {
             list.push(format!("and {} more", others.len()));
         }

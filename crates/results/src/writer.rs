@@ -87,7 +87,7 @@ impl CellWriter {
 
 impl CellState {
     /// Tells whether a cell in this state will not change any more.
-    pub fn ended(self) -> bool {
+    pub fn is_final(self) -> bool {
         matches!(self, Self::Done | Self::Failed | Self::Interrupted | Self::Skipped)
     }
 }

@@ -61,7 +61,7 @@ impl Looks {
         let analysis = analyse(&set);
         let claims: Vec<QuestionState> = claims(&analysis);
         let open = claims.iter().filter(|claim| !claim.decided).count();
-        let has_questions = analysis.comparisons.iter().any(MetricComparison::asked);
+        let has_questions = analysis.comparisons.iter().any(MetricComparison::is_asked_about);
         let why = match (claims.is_empty(), open) {
             (true, _) if has_questions => Some(StopReason::FewIos),
             (true, _) => Some(StopReason::Nothing),

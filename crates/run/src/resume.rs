@@ -190,7 +190,7 @@ impl Earlier {
 
     /// Tells for each cell whether it ended well and its files are complete.
     fn kept(&self) -> Vec<bool> {
-        self.set.cells.iter().map(CellData::whole).collect()
+        self.set.cells.iter().map(CellData::is_whole).collect()
     }
 
     pub(crate) fn into_parts(self) -> (DirSink, Option<RunLock>, Manifest, Vec<bool>) {

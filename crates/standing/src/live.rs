@@ -108,10 +108,10 @@ pub fn find(path: &Path) -> Result<Top, LiveError> {
 pub fn gather(top: &Top, limit: Duration) -> Recorded {
     let shared = Arc::new(Mutex::new(Recorded::default()));
     let (done, end) = channel();
-    let (own, top) = (Shared(Arc::clone(&shared)), top.clone());
+    let (reader, top) = (Shared(Arc::clone(&shared)), top.clone());
     // A device that does not answer blocks this thread, but not the caller.
     std::thread::spawn(move || {
-        read_all(&own, &top);
+        read_all(&reader, &top);
         let _ = done.send(());
     });
     let late = end.recv_timeout(limit).is_err();
@@ -129,7 +129,7 @@ pub fn gather(top: &Top, limit: Duration) -> Recorded {
 struct Shared(Arc<Mutex<Recorded>>);
 
 impl Shared {
-    fn with<T>(&self, change: impl FnOnce(&mut Recorded) -> T) -> T {
+    fn change<T>(&self, change: impl FnOnce(&mut Recorded) -> T) -> T {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -139,7 +139,7 @@ fn read_all(shared: &Shared, top: &Top) {
     let (machine, lacks) = machine(dm.as_ref().ok());
     let host = text("/proc/sys/kernel/hostname".as_ref()).unwrap_or_default();
     let table = table_of_mounts();
-    shared.with(|all| {
+    shared.change(|all| {
         // A machine without a name is "(none)" to the kernel.
         all.of = match host.trim_end() {
             "" | "(none)" => "this machine".to_owned(),
@@ -157,7 +157,7 @@ fn read_all(shared: &Shared, top: &Top) {
     };
     let mut open: Vec<String> = first.into_iter().collect();
     if let Top::Device(name) = top {
-        open.extend(over(name));
+        open.extend(devices_above(name));
     }
     let mut seen: Vec<String> = Vec::new();
     while let Some(name) = open.pop() {
@@ -166,7 +166,7 @@ fn read_all(shared: &Shared, top: &Top) {
         }
         seen.push(name.clone());
         let Some(block) = block(&name, dm.as_ref(), &table) else {
-            shared.with(|all| all.missing.push(format!("{name} went away while it was read")));
+            shared.change(|all| all.missing.push(format!("{name} went away while it was read")));
             continue;
         };
         for below in &block.below {
@@ -178,18 +178,18 @@ fn read_all(shared: &Shared, top: &Top) {
         if target.as_deref() == Some("thin-pool") {
             open.extend(names_in(&sysfs(&name).join("holders")));
         }
-        shared.with(|all| all.blocks.push(block));
+        shared.change(|all| all.blocks.push(block));
     }
     for mut mount in table {
         let ours = device_of(&mount).is_some_and(|name| seen.contains(&name));
         if !ours {
             continue;
         }
-        shared.with(|all| all.mounts.push(mount.clone()));
+        shared.change(|all| all.mounts.push(mount.clone()));
         // This may wait for a dead disk, so everything else is stored first.
         if let Ok(space) = rustix::fs::statvfs(Path::new(&mount.directory)) {
             mount.space = Some((space.f_blocks * space.f_frsize, space.f_bfree * space.f_frsize));
-            shared.with(|all| {
+            shared.change(|all| {
                 all.mounts.pop();
                 all.mounts.push(mount);
             });
@@ -198,7 +198,7 @@ fn read_all(shared: &Shared, top: &Top) {
 }
 
 /// Names of all devices that stand on a device directly or indirectly, including its partitions.
-fn over(name: &str) -> Vec<String> {
+fn devices_above(name: &str) -> Vec<String> {
     let (mut open, mut found) = (vec![name.to_owned()], Vec::new());
     while let Some(name) = open.pop() {
         let at = sysfs(&name);
@@ -229,7 +229,7 @@ pub(crate) fn block(name: &str, dm: Result<&Dm, &io::Error>, table: &[Mount]) ->
     };
     // A partition lies in the directory of its disk.
     let disk = at.canonicalize().ok().filter(|_| at.join("partition").exists());
-    block.below.extend(disk.as_deref().and_then(Path::parent).and_then(last));
+    block.below.extend(disk.as_deref().and_then(Path::parent).and_then(last_part));
     attributes(&mut block, &at, ATTRIBUTES.iter().copied());
     if let Some(mapped) = block.mapped.clone() {
         read_mapped(&mut block, &mapped, dm);
@@ -242,7 +242,7 @@ pub(crate) fn block(name: &str, dm: Result<&Dm, &io::Error>, table: &[Mount]) ->
         attributes(&mut block, &at, paths);
         if let Recognised::Device(link) = form.is {
             let first = at.join(link).canonicalize().ok();
-            let first = first.as_deref().and_then(Path::parent).and_then(last);
+            let first = first.as_deref().and_then(Path::parent).and_then(last_part);
             block.texts.extend(first.map(|first| (link.to_owned(), Ok(first))));
         }
     }
@@ -328,14 +328,14 @@ fn device_of(mount: &Mount) -> Option<String> {
 }
 
 fn name_of(number: Number) -> Option<String> {
-    sys::block::sysfs(number).canonicalize().ok().as_deref().and_then(last)
+    sys::block::sysfs(number).canonicalize().ok().as_deref().and_then(last_part)
 }
 
 pub(crate) fn sysfs(name: &str) -> PathBuf {
     Path::new("/sys/class/block").join(name)
 }
 
-fn last(path: &Path) -> Option<String> {
+fn last_part(path: &Path) -> Option<String> {
     path.file_name().map(|name| name.to_string_lossy().into_owned())
 }
 

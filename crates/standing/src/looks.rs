@@ -37,7 +37,7 @@ pub(crate) struct DeviceLook {
     /// The counters of the block device, by the names of the parser of `/proc/diskstats`.
     pub io: Numbers,
     /// The layer's own numbers.
-    pub own: Numbers,
+    pub own_numbers: Numbers,
 }
 
 /// One thread at one look.
@@ -127,9 +127,10 @@ impl Looker {
         let io = parsed.numbers.into_iter().filter_map(|(name, value)| {
             Some((name.strip_prefix(id.as_str())?.strip_prefix('.')?.to_owned(), value))
         });
-        let own = device.has_own.then(|| block(id, self.dm.as_ref(), &[])).flatten();
-        let own = own.map_or_else(Numbers::new, |block| of_block(&block, &self.all).0.counters);
-        Ok(DeviceLook { at_s, io: io.collect(), own })
+        let counters = device.has_own.then(|| block(id, self.dm.as_ref(), &[])).flatten();
+        let counters =
+            counters.map_or_else(Numbers::new, |block| of_block(&block, &self.all).0.counters);
+        Ok(DeviceLook { at_s, io: io.collect(), own_numbers: counters })
     }
 
     fn threads(&mut self) -> BTreeMap<String, ThreadLook> {

@@ -77,10 +77,10 @@ mod tests {
                      \u{20} └─vg-root 253:0    0  19G  0 lvm  /\n\
                      sdb           8:16   0   1T  0 disk \n";
         let on: Vec<_> = tree(drawn).into_iter().map(|line| line.on).collect();
-        let own = |name: &str| Some(name.to_owned());
-        assert_eq!(on, [None, own("sda"), own("sda"), own("sda2"), None]);
-        let told = "NAME=\"vg-root\" KNAME=\"dm-0\" PKNAME=\"sda2\" MAJ:MIN=\"253:0\" TYPE=\"lvm\" ROTA=\"1\" DISC-MAX=\"0B\"\n";
-        let line = &pairs(told)[0];
+        let parent = |name: &str| Some(name.to_owned());
+        assert_eq!(on, [None, parent("sda"), parent("sda"), parent("sda2"), None]);
+        let printed = "NAME=\"vg-root\" KNAME=\"dm-0\" PKNAME=\"sda2\" MAJ:MIN=\"253:0\" TYPE=\"lvm\" ROTA=\"1\" DISC-MAX=\"0B\"\n";
+        let line = &pairs(printed)[0];
         assert_eq!((line.name.as_str(), line.on.as_deref()), ("dm-0", Some("sda2")));
         assert_eq!(line.columns["DISCMAX"], "0B");
         assert!(pairs("NAME sda\n").is_empty() && tree("nothing here\n").is_empty());

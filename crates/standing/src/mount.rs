@@ -34,8 +34,8 @@ pub fn mount_of<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount> {
 }
 
 fn of_mountinfo(line: &str) -> Option<Mount> {
-    let (own, rest) = line.split_once(" - ")?;
-    let fields: Vec<&str> = own.split(' ').collect();
+    let (mount, rest) = line.split_once(" - ")?;
+    let fields: Vec<&str> = mount.split(' ').collect();
     let [_, _, number, _, directory, flags, ..] = fields[..] else { return None };
     let mut rest = rest.split(' ');
     let (kind, source) = (rest.next()?, rest.next()?);

@@ -42,12 +42,12 @@ fn form(is: impl Fn(&Recognised) -> bool) -> Option<(&'static Kind, &'static Sta
 
 /// The layer, and its form, that a target of the device mapper belongs to.
 pub fn form_of_target(target: &str) -> Option<(&'static Kind, &'static Standing)> {
-    form(|is| matches!(is, Recognised::Target(own) if *own == target))
+    form(|is| matches!(is, Recognised::Target(known) if *known == target))
 }
 
 /// The layer, and its form, that a device of the kernel belongs to, by the device's name.
 pub fn form_of_device(name: &str) -> Option<(&'static Kind, &'static Standing)> {
-    form(|is| matches!(is, Recognised::Device(own) if name.starts_with(own)))
+    form(|is| matches!(is, Recognised::Device(prefix) if name.starts_with(prefix)))
 }
 
 /// The target of a table line, and the words after it.

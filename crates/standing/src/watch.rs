@@ -180,9 +180,9 @@ impl Seen {
     }
 
     /// Tells whether there is nothing to watch any more.
-    fn is_over(&self, asked: Option<&str>) -> bool {
+    fn is_over(&self, chosen: Option<&str>) -> bool {
         let gone = |id: &str| self.devices.get(id).is_some_and(|course| course.gone.is_some());
-        asked.is_some_and(gone) || self.devices.values().all(|course| course.gone.is_some())
+        chosen.is_some_and(gone) || self.devices.values().all(|course| course.gone.is_some())
     }
 
     fn give(mut self, stack: &mut StandingStack) {
@@ -190,12 +190,12 @@ impl Seen {
             let Some(course) = self.devices.remove(&node.id) else { continue };
             let uses = self.uses.iter().filter(|((id, _), _)| *id == node.id);
             let mut threads: Vec<ThreadUse> = uses
-                .map(|((_, id), own)| ThreadUse {
-                    name: own.name.clone(),
+                .map(|((_, id), used)| ThreadUse {
+                    name: used.name.clone(),
                     id: id.clone(),
-                    cpu_percent: 100.0 * own.cpu_s / self.at_s,
-                    most_percent: 100.0 * own.most,
-                    full_percent: 100.0 * own.full_s / self.at_s,
+                    cpu_percent: 100.0 * used.cpu_s / self.at_s,
+                    most_percent: 100.0 * used.most,
+                    full_percent: 100.0 * used.full_s / self.at_s,
                 })
                 .collect();
             threads.sort_by(|a, b| b.cpu_percent.total_cmp(&a.cpu_percent));
@@ -216,7 +216,7 @@ impl Course {
             let mut counters = known.iter().flat_map(|kind| kind.counters());
             counters.any(|c| place_of(c).1 == field && c.basis != Basis::Level)
         };
-        let (first, last) = (&self.first.own, &self.last.own);
+        let (first, last) = (&self.first.own_numbers, &self.last.own_numbers);
         let (counted, levels): (Numbers, Numbers) =
             last.clone().into_iter().partition(|(field, _)| grows(field));
         let grown = counted.into_iter().map(|(field, value)| {

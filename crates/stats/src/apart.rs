@@ -109,8 +109,8 @@ impl Apart {
 }
 
 /// Tells whether this side has runs apart and the other none, or so many more than the other that it is hardly chance (Fisher 1934).
-fn one_sided(own: usize, other: usize, runs: usize) -> bool {
-    own > 0 && (other == 0 || fisher(own, other, runs) <= BY_CHANCE)
+fn one_sided(here: usize, other: usize, runs: usize) -> bool {
+    here > 0 && (other == 0 || fisher(here, other, runs) <= BY_CHANCE)
 }
 
 #[cfg(test)]

@@ -146,7 +146,7 @@ impl Rules {
                 let (low, high) = side.worse(low, high);
                 one_sided(low, high, border)
             }
-            Side::Either => within(low, high, border),
+            Side::Either => decision(low, high, border),
         })
     }
 
@@ -212,7 +212,7 @@ fn one_sided(low: f64, high: f64, border: f64) -> Option<Decision> {
     }
 }
 
-fn within(low: f64, high: f64, border: f64) -> Option<Decision> {
+fn decision(low: f64, high: f64, border: f64) -> Option<Decision> {
     if low > border || high < -border {
         Some(Decision::Bad)
     } else if -border < low && high < border {
@@ -274,7 +274,7 @@ impl Bisection {
         match (beside, self.border()) {
             (Beside::BadEnd, _) | (_, None) => self.read_ends(),
             (Beside::Itself, Some(border)) => {
-                self.rules.at_looks(pairs, |low, high| within(low, high, border))
+                self.rules.at_looks(pairs, |low, high| decision(low, high, border))
             }
             (Beside::Candidate(_), Some(border)) => {
                 let side = self.side();
@@ -339,7 +339,7 @@ impl Bisection {
             };
             return Next::Ended(outcome);
         }
-        let Range { start: good, end: bad } = self.between();
+        let Range { start: good, end: bad } = self.open_range();
         let open = |place: &usize| self.read(Beside::Candidate(*place)).word != Decision::Unclear;
         let middle = |place: &usize| (2 * place).abs_diff(good + bad);
         match (good + 1..bad).filter(open).min_by_key(middle) {
@@ -357,7 +357,7 @@ impl Bisection {
     }
 
     /// The last place that is known to be good, and the first that is known to be bad.
-    pub fn between(&self) -> Range<usize> {
+    pub fn open_range(&self) -> Range<usize> {
         let mut between = 0..self.candidates.saturating_sub(1);
         for step in &self.steps {
             let Beside::Candidate(place) = step.beside else { continue };
@@ -372,7 +372,7 @@ impl Bisection {
 
     /// The most steps that can still be needed, including the current one.
     pub fn steps_left(&self) -> u32 {
-        let between = self.between();
+        let between = self.open_range();
         (between.end - between.start).next_power_of_two().trailing_zeros()
     }
 }

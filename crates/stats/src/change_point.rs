@@ -128,11 +128,11 @@ fn gradual(values: &[f64], logs: &[f64], slope: f64, error: f64) -> Course {
     else {
         return Course::Level;
     };
-    Course::Gradual(Gradual { before, after, half: half(values, before, after) })
+    Course::Gradual(Gradual { before, after, half: halfway(values, before, after) })
 }
 
 /// Returns the place where a series is halfway from one level to the other: see [`Gradual::half`].
-fn half(values: &[f64], before: f64, after: f64) -> Option<usize> {
+fn halfway(values: &[f64], before: f64, after: f64) -> Option<usize> {
     const MEDIANS: usize = 5;
     let border = (before * after).sqrt();
     let beyond = |part: &[f64]| {
@@ -259,18 +259,18 @@ impl Sums {
         Self { centre, first }
     }
 
-    fn between(&self, from: usize, to: usize) -> (f64, f64) {
+    fn sums(&self, from: usize, to: usize) -> (f64, f64) {
         let ((a, b), (c, d)) = (self.first[from], self.first[to]);
         (c - a, d - b)
     }
 
     fn mean(&self, from: usize, to: usize) -> f64 {
-        self.centre + self.between(from, to).0 / (to - from).max(1) as f64
+        self.centre + self.sums(from, to).0 / (to - from).max(1) as f64
     }
 
     /// Returns the sum of squares of the values about their own mean.
     fn squares(&self, from: usize, to: usize) -> f64 {
-        let (sum, squares) = self.between(from, to);
+        let (sum, squares) = self.sums(from, to);
         (squares - sum * sum / (to - from).max(1) as f64).max(0.0)
     }
 }

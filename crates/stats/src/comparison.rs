@@ -177,7 +177,8 @@ pub(crate) fn compare_with(
     let Some(middle) = Sorted::from(&base[..]).median() else { return comparison };
     let threshold = threshold.map(|share| share.max(0.0));
     let scale = Scale::of(&pairs, middle < least);
-    let scaled: Vec<_> = pairs.iter().map(|(b, n)| (scale.at(*b), scale.at(*n))).collect();
+    let scaled: Vec<_> =
+        pairs.iter().map(|(b, n)| (scale.transformed(*b), scale.transformed(*n))).collect();
     let evidence = match test {
         Test::Paired => Evidence::paired(&scaled),
         // Ranks estimate the number of events, which is shown; the verdict depends on whether there were any (below).
@@ -248,7 +249,7 @@ impl Scale {
         }
     }
 
-    fn at(self, value: f64) -> f64 {
+    fn transformed(self, value: f64) -> f64 {
         if self == Self::Logarithms { value.ln() } else { value }
     }
 }

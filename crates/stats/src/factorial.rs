@@ -204,7 +204,7 @@ impl Model<'_> {
         sum / n
     }
 
-    fn at(&self, factor: usize, level: usize) -> f64 {
+    fn level_mean(&self, factor: usize, level: usize) -> f64 {
         self.mean(|trial| trial.levels[factor] == level)
     }
 
@@ -218,7 +218,7 @@ impl Model<'_> {
         let of_block: Vec<f64> =
             blocks.iter().map(|block| self.mean(|trial| trial.block == *block) - all).collect();
         let of_levels = |factor: usize| {
-            (0..self.factors[factor].levels).map(move |level| self.at(factor, level) - all)
+            (0..self.factors[factor].levels).map(move |level| self.level_mean(factor, level) - all)
         };
         let mains: Vec<Vec<f64>> =
             (0..self.factors.len()).map(|factor| of_levels(factor).collect()).collect();
@@ -270,12 +270,15 @@ impl Model<'_> {
         let levels = |factor: usize| self.factors[factor].levels as f64;
         match with {
             None => {
-                let estimate = self.at(of.factor, of.to) - self.at(of.factor, of.from);
+                let estimate =
+                    self.level_mean(of.factor, of.to) - self.level_mean(of.factor, of.from);
                 (estimate, 2.0 * levels(of.factor) / n)
             }
             Some(with) => {
                 let step = |level: usize| {
-                    let at = |own: usize| self.at_both((of.factor, own), (with.factor, level));
+                    let at = |own_level: usize| {
+                        self.at_both((of.factor, own_level), (with.factor, level))
+                    };
                     at(of.to) - at(of.from)
                 };
                 let each = levels(of.factor) * levels(with.factor) / n;

@@ -55,7 +55,7 @@ pub fn figure(values: &[f64]) -> Figure {
     if n == 0 {
         return Figure { median: None, low: None, high: None, n };
     }
-    let bounds = between(&sorted);
+    let bounds = median_bounds(&sorted);
     Figure { median: Some(median(&sorted)), low: bounds.map(|b| b.0), high: bounds.map(|b| b.1), n }
 }
 
@@ -63,7 +63,7 @@ pub fn figure(values: &[f64]) -> Figure {
 const LEVEL: f64 = 0.95;
 
 /// Returns the bounds of the median's interval; `None` with fewer than two values.
-fn between(sorted: &Sorted) -> Option<(f64, f64)> {
+fn median_bounds(sorted: &Sorted) -> Option<(f64, f64)> {
     let n = sorted.len();
     if n < 2 {
         return None;

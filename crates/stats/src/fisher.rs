@@ -109,8 +109,9 @@ mod tests {
     fn groups_are_those_of_scipy() {
         for row in rows("f_oneway") {
             let (values, expected) = row[2..].split_at((row[0] * row[1]) as usize);
-            let own: Vec<Vec<f64>> = values.chunks(row[1] as usize).map(<[f64]>::to_vec).collect();
-            let got = groups(&own).unwrap();
+            let samples: Vec<Vec<f64>> =
+                values.chunks(row[1] as usize).map(<[f64]>::to_vec).collect();
+            let got = groups(&samples).unwrap();
             assert!((got.ratio / expected[0] - 1.0).abs() < 1e-9, "{got:?} {expected:?}");
             assert!((got.p / expected[1] - 1.0).abs() < 1e-8, "{got:?} {expected:?}");
         }

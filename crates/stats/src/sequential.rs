@@ -39,16 +39,16 @@ pub struct AtLooks<'a> {
 /// `p_adjusted` belong to the look that decided, or else the last; `p_adjusted` is below 0.05 exactly where the look's interval is clear of the
 /// border. The intervals cover all repeats and leave out 1.35 %: in 95 % of experiments they hold the true value at all looks at once. No look
 /// decides while outliers contradict its claim ([`crate::Apart`]), whether they came up before the look or after it.
-pub fn compare_at_looks(asked: &AtLooks) -> Comparison {
+pub fn compare_at_looks(question: &AtLooks) -> Comparison {
     let compared = |last: u32| {
-        let until = asked.repeats.iter().filter(|(repeat, _)| *repeat <= last);
+        let until = question.repeats.iter().filter(|(repeat, _)| *repeat <= last);
         let pairs: Vec<_> = until.map(|(_, pair)| *pair).collect();
-        compare_with(&pairs, asked.test, Some(asked.threshold), (asked.least, LOOK_ERROR))
+        compare_with(&pairs, question.test, Some(question.threshold), (question.least, LOOK_ERROR))
     };
     let mut whole = compared(u32::MAX);
     whole.verdict = Some(Verdict::Unclear);
-    let share = LOOK_ERROR / asked.claims.max(1) as f64;
-    for &look in asked.looks {
+    let share = LOOK_ERROR / question.claims.max(1) as f64;
+    for &look in question.looks {
         let now = compared(look);
         let Some((claim, p)) = now.claim() else { continue };
         whole.p = Some(p);
@@ -58,8 +58,8 @@ pub fn compare_at_looks(asked: &AtLooks) -> Comparison {
         }
         // Outliers seen at this look, or among all repeats, may contradict its claim.
         let mut now = now;
-        now.settle(claim, asked.better, p < share);
-        whole.settle(claim, asked.better, p < share && now.apart.is_empty());
+        now.settle(claim, question.better, p < share);
+        whole.settle(claim, question.better, p < share && now.apart.is_empty());
         // Outliers of this look that are none among all repeats keep it open, and are reported.
         if whole.apart.is_empty() {
             whole.apart = now.apart;
@@ -72,13 +72,13 @@ pub fn compare_at_looks(asked: &AtLooks) -> Comparison {
     if whole.decided_after.is_none() && whole.apart.is_empty() {
         whole.repeats_that_would_decide = whole.repeats(share);
     }
-    whole.method = format!("{}; {}", whole.method, describe_looks(asked, whole.decided_after));
+    whole.method = format!("{}; {}", whole.method, describe_looks(question, whole.decided_after));
     whole
 }
 
 /// Describes the looks in words.
-fn describe_looks(asked: &AtLooks, decided_after: Option<u32>) -> String {
-    let Some((last, before)) = asked.looks.split_last() else {
+fn describe_looks(question: &AtLooks, decided_after: Option<u32>) -> String {
+    let Some((last, before)) = question.looks.split_last() else {
         return "not looked at yet: a look comes after five repeats".to_owned();
     };
     let before: Vec<_> = before.iter().map(u32::to_string).collect();
@@ -86,7 +86,7 @@ fn describe_looks(asked: &AtLooks, decided_after: Option<u32>) -> String {
         [] => last.to_string(),
         many => format!("{} and {last}", many.join(", ")),
     };
-    let shared = match asked.claims {
+    let shared = match question.claims {
         0 | 1 => String::new(),
         n => format!(" divided among {n} claims"),
     };
@@ -109,7 +109,7 @@ mod tests {
         (1..=n).map(|r| (r, (100.0, 100.0 * ratio * (1.0 + spread * sign(r))))).collect()
     }
 
-    fn asked<'a>(repeats: &'a [(u32, (f64, f64))], looks: &'a [u32]) -> AtLooks<'a> {
+    fn looks_at<'a>(repeats: &'a [(u32, (f64, f64))], looks: &'a [u32]) -> AtLooks<'a> {
         let (test, better) = (Test::Paired, Better::Higher);
         AtLooks { repeats, looks, test, threshold: 0.03, better, claims: 1, least: 0.0 }
     }
@@ -126,12 +126,12 @@ mod tests {
     #[test]
     fn what_is_plain_is_decided_at_the_first_look_and_stays() {
         let mut all = repeats(5, 0.35, 0.02);
-        let first = compare_at_looks(&asked(&all, &LOOKS[..1]));
+        let first = compare_at_looks(&looks_at(&all, &LOOKS[..1]));
         assert_eq!((first.verdict, first.decided_after), (Some(Verdict::Worse), Some(5)));
         assert!(first.p_adjusted.unwrap() < 0.05 && first.repeats_that_would_decide.is_none());
         // What comes after contradicts it.
         all.extend(repeats(12, 3.0, 0.5).split_off(5));
-        let later = compare_at_looks(&asked(&all, &LOOKS[..3]));
+        let later = compare_at_looks(&looks_at(&all, &LOOKS[..3]));
         assert_eq!((later.verdict, later.decided_after), (first.verdict, first.decided_after));
         assert_eq!((later.p, later.n), (first.p, 12));
         assert!(later.method.contains("after 5, 8 and 12 repeats"), "{}", later.method);
@@ -145,7 +145,7 @@ mod tests {
             compare_at_looks(&AtLooks {
                 test: Test::Ranked,
                 better: Better::Lower,
-                ..asked(all, looks)
+                ..looks_at(all, looks)
             })
         };
         assert_eq!(ranked(&all[..8], &LOOKS[..2]).verdict, Some(Verdict::Same));
@@ -162,7 +162,8 @@ mod tests {
         let mut all = repeats(12, 1.0, 0.001);
         all[3].1.1 *= 10.0;
         all[9].1.0 *= 10.0;
-        let one = AtLooks { test: Test::Ranked, better: Better::Lower, ..asked(&all, &LOOKS[..2]) };
+        let one =
+            AtLooks { test: Test::Ranked, better: Better::Lower, ..looks_at(&all, &LOOKS[..2]) };
         let c = compare_at_looks(&one);
         assert_eq!((c.verdict, c.decided_after), (Some(Verdict::Unclear), None));
         assert_eq!((&c.apart.new[..], c.repeats_that_would_decide), (&[3][..], None));
@@ -171,11 +172,11 @@ mod tests {
     #[test]
     fn between_looks_nothing_is_decided_and_before_the_first_nothing_is_looked_at() {
         let all = repeats(7, 0.35, 0.02);
-        let none = compare_at_looks(&asked(&all[..4], &[]));
+        let none = compare_at_looks(&looks_at(&all[..4], &[]));
         assert_eq!((none.verdict, none.p_adjusted), (Some(Verdict::Unclear), None));
         assert!(none.method.contains("not looked at yet"), "{}", none.method);
         let wide = repeats(7, 1.06, 0.05);
-        let open = compare_at_looks(&asked(&wide, &LOOKS[..1]));
+        let open = compare_at_looks(&looks_at(&wide, &LOOKS[..1]));
         assert_eq!((open.verdict, open.decided_after), (Some(Verdict::Unclear), None));
         assert!(open.repeats_that_would_decide.unwrap().0 > 7, "{open:?}");
     }
@@ -184,15 +185,15 @@ mod tests {
     fn a_repeat_with_one_side_only_leaves_too_few_for_the_first_look() {
         let mut all = repeats(8, 0.35, 0.02);
         all.remove(2);
-        assert_eq!(compare_at_looks(&asked(&all, &LOOKS[..1])).decided_after, None);
-        assert_eq!(compare_at_looks(&asked(&all, &LOOKS[..2])).decided_after, Some(8));
+        assert_eq!(compare_at_looks(&looks_at(&all, &LOOKS[..1])).decided_after, None);
+        assert_eq!(compare_at_looks(&looks_at(&all, &LOOKS[..2])).decided_after, Some(8));
     }
 
     #[test]
     fn of_several_questions_a_tail_is_decided_later_than_a_rate() {
         let all = repeats(8, 0.35, 0.02);
         for (test, after) in [(Test::Paired, 5), (Test::Ranked, 8)] {
-            let one = AtLooks { test, claims: 3, ..asked(&all, &LOOKS[..2]) };
+            let one = AtLooks { test, claims: 3, ..looks_at(&all, &LOOKS[..2]) };
             assert_eq!(compare_at_looks(&one).decided_after, Some(after), "{test:?}");
             // Of one question five repeats have an interval by ranks, too.
             let alone = AtLooks { claims: 1, ..one };
@@ -203,7 +204,7 @@ mod tests {
     #[test]
     fn a_difference_of_which_no_side_is_good_is_decided_as_a_difference() {
         let all = repeats(5, 0.35, 0.02);
-        let one = AtLooks { better: Better::Neither, ..asked(&all, &LOOKS[..1]) };
+        let one = AtLooks { better: Better::Neither, ..looks_at(&all, &LOOKS[..1]) };
         let c = compare_at_looks(&one);
         assert_eq!((c.verdict, c.decided_after), (Some(Verdict::Differs), Some(5)));
     }
@@ -218,7 +219,7 @@ mod tests {
             let near = |(base, new): (f64, f64)| (100.0 + (base - 100.0) * spread, 100.0 + (new - 100.0) * spread);
             let repeats: Vec<_> = (1..).zip(pairs.into_iter().map(near)).collect();
             for test in [Test::Paired, Test::Ranked] {
-                let c = compare_at_looks(&AtLooks { test, ..asked(&repeats, &[8]) });
+                let c = compare_at_looks(&AtLooks { test, ..looks_at(&repeats, &[8]) });
                 let (low, high) = (c.low.unwrap(), c.high.unwrap());
                 let beyond = low > 1.03 || high < 0.97;
                 let within = low >= 0.97 && high <= 1.03;

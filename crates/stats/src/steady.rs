@@ -64,7 +64,7 @@ pub fn window(values: &[f64]) -> Option<Window> {
 
 impl SteadyRule {
     /// Returns drift and spread of the last whole window of `values`; `None` before there is one.
-    pub fn last(&self, values: &[f64]) -> Option<Window> {
+    pub fn last_window(&self, values: &[f64]) -> Option<Window> {
         values.len().checked_sub(self.window.max(2)).and_then(|from| window(&values[from..]))
     }
 
@@ -75,7 +75,7 @@ impl SteadyRule {
     }
 
     /// The number of values after which the series had first settled; `None` when it never did.
-    pub fn settled(&self, values: &[f64]) -> Option<usize> {
+    pub fn settled_after(&self, values: &[f64]) -> Option<usize> {
         let size = self.window.max(2);
         values
             .windows(size)
@@ -107,9 +107,9 @@ mod tests {
     #[test]
     fn a_series_settles_when_its_start_has_left_the_window() {
         let series = [400.0, 300.0, 200.0, 150.0, 104.0, 100.0, 98.0, 101.0, 100.0];
-        assert_eq!(RULE.settled(&series), Some(8));
-        assert!(RULE.holds(&RULE.last(&series).unwrap()));
-        assert_eq!(RULE.settled(&series[..7]), None);
+        assert_eq!(RULE.settled_after(&series), Some(8));
+        assert!(RULE.holds(&RULE.last_window(&series).unwrap()));
+        assert_eq!(RULE.settled_after(&series[..7]), None);
     }
 
     #[test]
@@ -123,20 +123,20 @@ mod tests {
     }
 
     /// Runs of `n` values that follow `level`, the value after which each of them settled by `5%:60s`.
-    fn settled(n: usize, spread: f64, level: impl Fn(usize) -> f64) -> Vec<Option<usize>> {
+    fn settled_at(n: usize, spread: f64, level: impl Fn(usize) -> f64) -> Vec<Option<usize>> {
         let rule = SteadyRule { window: 60, slope_percent: 5.0, spread_percent: 10.0 };
         let noise = Series { values: n, spread, carry: 0.3, change: None };
         let run = |seed| {
             let noise = noise.draw(&mut Seed(seed).generator());
             let values: Vec<f64> = noise.iter().enumerate().map(|(at, v)| v * level(at)).collect();
-            rule.settled(&values)
+            rule.settled_after(&values)
         };
         (0..1_000).map(run).collect()
     }
 
     #[test]
     fn a_flat_series_whose_intervals_spread_by_nine_percent_settles_soon() {
-        let runs = settled(300, 0.09, |_| 1.0);
+        let runs = settled_at(300, 0.09, |_| 1.0);
         let soon = runs.iter().filter(|at| at.is_some_and(|at| at <= 85)).count();
         assert!(soon >= 950, "{soon} of 1000");
     }
@@ -146,7 +146,7 @@ mod tests {
         // From 2 to 1: what the window in which it settled still lay above the end, percent.
         let above = |time: f64| {
             let level = |at: usize| 1.0 + (-(at as f64) / time).exp();
-            let runs = settled(1_000, 0.09, level);
+            let runs = settled_at(1_000, 0.09, level);
             let window = |end: usize| (end - 60..end).map(level).sum::<f64>() / 60.0 - 1.0;
             runs.into_iter().flatten().map(|end| 100.0 * window(end)).collect::<Sorted>()
         };
@@ -169,11 +169,11 @@ mod tests {
 
     #[test]
     fn nothing_is_said_of_too_few_values_of_nothing_and_of_what_is_no_number() {
-        assert_eq!(RULE.last(&[1.0, 1.0, 1.0]), None);
-        assert_eq!(RULE.settled(&[]), None);
+        assert_eq!(RULE.last_window(&[1.0, 1.0, 1.0]), None);
+        assert_eq!(RULE.settled_after(&[]), None);
         assert_eq!(window(&[0.0, 0.0, 0.0]), None);
         assert_eq!(window(&[1.0, f64::NAN]), None);
-        assert_eq!(RULE.settled(&[0.0; 20]), None);
-        assert_eq!(RULE.settled(&[5.0; 4]), Some(4));
+        assert_eq!(RULE.settled_after(&[0.0; 20]), None);
+        assert_eq!(RULE.settled_after(&[5.0; 4]), Some(4));
     }
 }

@@ -111,7 +111,7 @@ type Greatest = fn(&[f64]) -> Option<Split>;
 /// Returns the greatest split of its kind with its p, if that is below `error`.
 fn tested(values: &[f64], seed: Seed, (greatest, error): (Greatest, f64)) -> Option<Split> {
     let (at, statistic) = greatest(values)?;
-    let mut drawn = Drawn::beside(values, at);
+    let mut drawn = Drawn::around(values, at);
     let mut rng = seed.generator();
     let mut as_great = 0;
     for _ in 0..DRAWN {
@@ -143,7 +143,7 @@ struct Drawn {
 }
 
 impl Drawn {
-    fn beside(values: &[f64], (from, to): (usize, usize)) -> Self {
+    fn around(values: &[f64], (from, to): (usize, usize)) -> Self {
         let (inner, n) = (mean(&values[from..to]), values.len());
         let outer: f64 = values[..from].iter().chain(&values[to..]).sum();
         let outer = outer / (n - (to - from)).max(1) as f64;
@@ -181,18 +181,21 @@ fn supposed(seen: f64, n: usize) -> f64 {
 /// The final stretch of a series that differs most from all before it.
 fn single(values: &[f64]) -> Option<Split> {
     let n = values.len();
-    most(values, (EITHER_SIDE..=n.saturating_sub(EITHER_SIDE)).map(|from| (from, n)))
+    most_different(values, (EITHER_SIDE..=n.saturating_sub(EITHER_SIDE)).map(|from| (from, n)))
 }
 
 /// The stretch in the midst of a series that differs most from the rest.
 fn stretch(values: &[f64]) -> Option<Split> {
     let end = values.len().saturating_sub(EITHER_SIDE);
     let of = |from: usize| (from + EITHER_SIDE..=end).map(move |to| (from, to));
-    most(values, (EITHER_SIDE..=end).flat_map(of))
+    most_different(values, (EITHER_SIDE..=end).flat_map(of))
 }
 
 /// Whichever of these stretches differs most from the rest; `None` where there is none, and where nothing varies.
-fn most(values: &[f64], stretches: impl Iterator<Item = (usize, usize)>) -> Option<Split> {
+fn most_different(
+    values: &[f64],
+    stretches: impl Iterator<Item = (usize, usize)>,
+) -> Option<Split> {
     let n = values.len();
     let centre = mean(values);
     let whole: f64 = values.iter().map(|value| (value - centre).powi(2)).sum();
@@ -295,7 +298,7 @@ mod tests {
     }
 
     /// In how many of a hundred series with a change of so many deviations after thirty results, it is told by the eighth from there.
-    fn told(carry: f64, deviations: f64) -> usize {
+    fn detections(carry: f64, deviations: f64) -> usize {
         let step = |seed: u64| following(seed, 38, carry, Some((30, 0.01 * deviations)));
         (0..100).filter(|seed| !changes(&step(*seed), 0.0).is_empty()).count()
     }
@@ -311,7 +314,7 @@ mod tests {
             // Of 5 in a hundred, three standard errors more.
             assert!(alarms <= 11, "{carry}: {alarms}");
         }
-        let (three, four) = (told(0.0, 3.0), told(0.25, 4.0));
+        let (three, four) = (detections(0.0, 3.0), detections(0.25, 4.0));
         assert!(three >= 75 && four >= 60, "{three} {four}");
     }
 

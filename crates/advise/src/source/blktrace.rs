@@ -172,7 +172,7 @@ impl<R: BufRead> Iterator for Events<R> {
 }
 
 /// Returns the files of the same recording, whose names differ only in the number of the processor, this one included.
-pub(super) fn beside(path: &Path) -> Vec<PathBuf> {
+pub(super) fn recording_files(path: &Path) -> Vec<PathBuf> {
     const MARK: &str = ".blktrace.";
     let numbered = |path: &Path| {
         let name = path.file_name()?.to_str()?;
@@ -236,18 +236,22 @@ pub(super) fn scan(path: &Path, count: &mut dyn FnMut()) -> Result<FileSummary> 
     summary.cut = events.cut;
     if devices.len() > 1 {
         return Err(Error::DoNotBelongTogether {
-            why: format!("{} is of {}", path.display(), units::show::names(&named(&devices))),
+            why: format!(
+                "{} is of {}",
+                path.display(),
+                units::show::names(&device_numbers(&devices))
+            ),
             help: "record one device at a time: a cache serves one device",
         });
     }
-    summary.of = named(&devices).pop();
+    summary.of = device_numbers(&devices).pop();
     let taken = counted.iter().position(|count| *count > 0);
     summary.event = taken.map(|at| EVENTS[at].0);
     summary.ios = taken.map_or(0, |at| counted[at]);
     Ok(summary)
 }
 
-fn named(devices: &BTreeMap<u32, u64>) -> Vec<String> {
+fn device_numbers(devices: &BTreeMap<u32, u64>) -> Vec<String> {
     devices.keys().map(|number| format!("{}:{}", number >> 20, number & 0xf_ffff)).collect()
 }
 

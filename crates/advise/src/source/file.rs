@@ -119,7 +119,7 @@ pub(super) fn failed(path: &Path, source: std::io::Error) -> Error {
 }
 
 /// Tells whether two files are the same, or one is a copy of the other.
-pub(super) fn same(one: &FileSummary, other: &FileSummary) -> Result<bool> {
+pub(super) fn is_copy(one: &FileSummary, other: &FileSummary) -> Result<bool> {
     let alike = |file: &FileSummary| (file.ios, file.first_ns, file.last_ns);
     if alike(one) != alike(other) || one.ios == 0 {
         return Ok(false);

@@ -29,7 +29,7 @@ pub(super) fn merge(mut streams: Vec<Accesses>, mut take: impl FnMut(&Access)) -
             take(&first);
         }
     }
-    while let Some(first) = kept.first() {
+    while let Some(first) = kept.pop_first() {
         take(&first);
     }
     Ok(())
@@ -49,10 +49,10 @@ impl ReorderBuffer {
         let op = disk::Op::ALL.iter().position(|op| *op == access.op).unwrap_or(0) as u64;
         let rest = [op, access.offset, access.bytes];
         self.order.push(Reverse((access.at_ns, self.number, rest)));
-        (self.order.len() > REORDER_WINDOW).then(|| self.first()).flatten()
+        (self.order.len() > REORDER_WINDOW).then(|| self.pop_first()).flatten()
     }
 
-    fn first(&mut self) -> Option<Access> {
+    fn pop_first(&mut self) -> Option<Access> {
         let Reverse((at_ns, _, [op, offset, bytes])) = self.order.pop()?;
         let op = *disk::Op::ALL.get(op as usize)?;
         Some(Access { at_ns, op, offset, bytes })

@@ -1,11 +1,11 @@
 //! Trace files, read as one stream of I/Os ordered by time.
 
 mod blktrace;
+mod fathom_traces;
 mod file;
 mod fio_iolog;
 mod fio_log;
 mod merge;
-mod own;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::access::Access;
 use crate::error::{Error, Result};
 
 pub use file::{FileKind, FileSummary};
-use file::{failed, open, same};
+use file::{failed, is_copy, open};
 
 /// Records between two reports of progress.
 const PROGRESS_EVERY: u64 = 1 << 16;
@@ -40,8 +40,8 @@ impl Trace {
             }
         };
         let files = paths.iter().map(|path| match kind(path)? {
-            FileKind::DiskTrace => own::scan_disk_trace(path),
-            FileKind::IoLog => own::scan_io_log(path, &mut count),
+            FileKind::DiskTrace => fathom_traces::scan_disk_trace(path),
+            FileKind::IoLog => fathom_traces::scan_io_log(path, &mut count),
             FileKind::Blktrace => blktrace::scan(path, &mut count),
             FileKind::FioLog => fio_log::scan(path, &mut count),
             FileKind::FioIoLog => fio_iolog::scan(path, &mut count),
@@ -64,7 +64,7 @@ impl Trace {
     pub fn unnamed_siblings(&self) -> Vec<PathBuf> {
         let named = |path: &Path| self.files.iter().any(|file| file.path == path);
         let mut beside: Vec<_> =
-            self.files.iter().flat_map(|file| blktrace::beside(&file.path)).collect();
+            self.files.iter().flat_map(|file| blktrace::recording_files(&file.path)).collect();
         beside.retain(|path| !named(path));
         beside.sort();
         beside.dedup();
@@ -84,8 +84,8 @@ impl Trace {
     /// If a file can no longer be read.
     pub fn each(&self, mut take: impl FnMut(&Access)) -> Result<()> {
         let sources = self.files.iter().map(|file| match file.kind {
-            FileKind::DiskTrace => own::disk_trace(&file.path),
-            FileKind::IoLog => own::io_log(&file.path),
+            FileKind::DiskTrace => fathom_traces::disk_trace(&file.path),
+            FileKind::IoLog => fathom_traces::io_log(&file.path),
             FileKind::Blktrace => blktrace::accesses(&file.path, file.event),
             FileKind::FioLog => fio_log::accesses(&file.path),
             FileKind::FioIoLog => fio_iolog::accesses(&file.path),
@@ -113,7 +113,7 @@ impl Trace {
         fio_log::one_kind(&self.files)?;
         for (at, file) in self.files.iter().enumerate() {
             for before in self.files.iter().take(at) {
-                if same(before, file)? {
+                if is_copy(before, file)? {
                     let names = (before.path.display(), file.path.display());
                     return Err(Error::DoNotBelongTogether {
                         why: format!("{} and {} are the same", names.0, names.1),

@@ -250,12 +250,12 @@ fn traces_of_its_own_are_read_in_the_order_of_arrival() {
     let of = |at: usize| Trace::open(&paths[at..=at], &mut |_| ()).unwrap();
     let times = |trace: &Trace| taken(trace).iter().map(|one| one.at_ns).collect::<Vec<_>>();
     assert_eq!((times(&of(0)), times(&of(1))), (vec![3, 9], vec![2, 7]));
-    let said = |trace: &Trace| {
+    let counts = |trace: &Trace| {
         let file = &trace.files()[0];
         (file.ios, file.failed, file.dropped, file.cut)
     };
     assert_eq!(
-        [said(&of(0)), said(&of(1)), said(&of(2))],
+        [counts(&of(0)), counts(&of(1)), counts(&of(2))],
         [(2, 1, 0, false), (2, 1, 4, false), (2, 1, 0, true)]
     );
     assert!(matches!(Trace::open(&paths, &mut |_| ()), Err(Error::DoNotBelongTogether { .. })));

@@ -8,7 +8,7 @@ fn iops(result: &ResultSet) -> FactorEffects {
     analyse(result).effects.into_iter().find(|found| found.metric == "iops").unwrap()
 }
 
-fn said(found: &FactorEffects) -> Vec<(String, Verdict)> {
+fn verdicts(found: &FactorEffects) -> Vec<(String, Verdict)> {
     let name = |e: &analysis::FactorEffect| {
         let change = |c: &analysis::LevelChange| format!("{} {}-{}", c.factor, c.from, c.to);
         e.with.as_ref().map_or_else(|| change(&e.of), |w| change(&e.of) + ", " + &change(w))
@@ -27,7 +27,7 @@ fn each_factor_and_each_two_have_effects_and_numbers_are_held_against_their_neig
         ("dedupe off-on, depth 2-4", Verdict::Worse),
     ];
     let expected: Vec<_> = expected.iter().map(|(name, v)| ((*name).to_owned(), *v)).collect();
-    assert_eq!(said(&found), expected, "{found:?}");
+    assert_eq!(verdicts(&found), expected, "{found:?}");
     assert_eq!((found.repeats, found.freedom), (12, 55));
     assert!(found.spread > 0.0, "{found:?}");
     // 0.6, and two thirds of that at the greatest depth: the geometric mean over the depths.
@@ -45,7 +45,7 @@ fn levels_of_which_combinations_were_left_out_take_no_part_and_are_named() {
     result.cells.retain(|cell| cell.entry.variant != gone);
     let found = iops(&result);
     assert_eq!(found.left_out, ["depth 4"]);
-    assert_eq!(said(&found).len(), 3);
+    assert_eq!(verdicts(&found).len(), 3);
     assert!(analyse(&fixture::result()).effects.is_empty(), "no factors");
 }
 
@@ -61,8 +61,8 @@ fn a_repeat_without_one_of_the_cells_is_left_out() {
 fn a_percentile_of_few_ios_has_no_effects() {
     let tail = |ios: u64| {
         let mut result = fixture::crossed(12);
-        let asked = &mut result.manifest.plan.questions;
-        asked[0].metric = "latency_p99_ns".into();
+        let questions = &mut result.manifest.plan.questions;
+        questions[0].metric = "latency_p99_ns".into();
         let records = result.cells.iter_mut().filter_map(|cell| cell.record.as_mut());
         let loads = records.flat_map(|record| &mut record.stages);
         let loads = loads.filter_map(|stage| stage.load.as_mut());
@@ -76,8 +76,8 @@ fn a_percentile_of_few_ios_has_no_effects() {
 fn effects_and_comparisons_are_one_family_of_claims() {
     let result = fixture::crossed(5);
     let found = analyse(&result);
-    let asked = found.comparisons.iter().filter(|c| c.asked() && !c.few_beyond);
-    let claims = asked.map(|c| (c.p.unwrap(), c.p_adjusted.unwrap()));
+    let answers = found.comparisons.iter().filter(|c| c.is_asked_about() && !c.few_beyond);
+    let claims = answers.map(|c| (c.p.unwrap(), c.p_adjusted.unwrap()));
     let effects = found.effects.iter().flat_map(|all| &all.effects);
     let claims = claims.chain(effects.map(|e| (e.p, e.p_adjusted.unwrap())));
     let (p, adjusted): (Vec<f64>, Vec<f64>) = claims.unzip();
@@ -89,12 +89,12 @@ fn effects_and_comparisons_are_one_family_of_claims() {
         Some(results::model::SequentialFacts { looks: vec![5], time: None });
     let found = analyse(&looked);
     let effects: Vec<_> = found.effects.iter().flat_map(|all| &all.effects).collect();
-    let asked: Vec<_> = found.comparisons.iter().filter(|c| c.decidable()).collect();
-    let claims = effects.len() + asked.len();
+    let answers: Vec<_> = found.comparisons.iter().filter(|c| c.decidable()).collect();
+    let claims = effects.len() + answers.len();
     // A part of the error of each look for every claim, of either kind.
     let part = |p: f64| (p * claims as f64 * 0.05 / 0.0135).min(1.0);
     let as_part = |p: f64, adjusted: f64| (adjusted - part(p)).abs() < 1e-12;
     assert!(effects.iter().all(|e| as_part(e.p, e.p_adjusted.unwrap())), "{effects:?}");
-    assert!(asked.iter().all(|c| as_part(c.p.unwrap(), c.p_adjusted.unwrap())), "{asked:?}");
+    assert!(answers.iter().all(|c| as_part(c.p.unwrap(), c.p_adjusted.unwrap())), "{answers:?}");
     assert!(found.effects[0].method.contains("together"), "{}", found.effects[0].method);
 }

@@ -64,9 +64,11 @@ fn nothing_over_nothing_has_no_ratio_and_says_so() {
         }
     }
     let near = Bound::Near { value: 1.0, by: 0.1 };
-    let own = |variant: &str| figure(variant, "files");
-    result.manifest.plan.expectations =
-        vec![ExpectedFigure { of: Some(own("plain")), ..ExpectedFigure::new(own("vdo"), near) }];
+    let files = |variant: &str| figure(variant, "files");
+    result.manifest.plan.expectations = vec![ExpectedFigure {
+        of: Some(files("plain")),
+        ..ExpectedFigure::new(files("vdo"), near)
+    }];
     let analysis = analyse(&result);
     let held = &analysis.expectations[0];
     assert_eq!((held.outcome, held.found, held.n), (ExpectationOutcome::NoRatio, None, 0));

@@ -112,8 +112,8 @@ fn several_measured_stages_have_figures_of_their_own() {
     let hits = |stage: &str| plain.of(&of(stage, Of::Layer("vdo".into())))["hit_percent"].median;
     assert_eq!((hits(&first), hits("again")), (Some(10.0), Some(90.0)));
     assert_eq!(plain.achieved(Some("again"))["duplicate_percent"].median, Some(49.9));
-    let asked: Vec<_> = analysis.comparisons.iter().filter(|c| c.asked()).collect();
-    assert_eq!(asked.len(), 6, "each question of each stage");
+    let answers: Vec<_> = analysis.comparisons.iter().filter(|c| c.is_asked_about()).collect();
+    assert_eq!(answers.len(), 6, "each question of each stage");
 }
 
 #[test]
@@ -123,9 +123,9 @@ fn a_question_that_names_a_stage_is_of_that_one_alone() {
         question.stage = Some("again".into());
     }
     let analysis = analyse(&result);
-    let asked: Vec<_> = analysis.comparisons.iter().filter(|c| c.asked()).collect();
-    assert_eq!(asked.len(), 3);
-    assert!(asked.iter().all(|c| c.scope.stage.as_deref() == Some("again")));
+    let answers: Vec<_> = analysis.comparisons.iter().filter(|c| c.is_asked_about()).collect();
+    assert_eq!(answers.len(), 3);
+    assert!(answers.iter().all(|c| c.scope.stage.as_deref() == Some("again")));
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn a_result_without_figures_of_stages_keeps_those_of_its_cells() {
 #[test]
 fn cpu_time_belongs_to_the_operation_only_when_it_is_alone() {
     let mut result = fixture::with(2, 7_600.0);
-    result.manifest.plan.questions.iter_mut().for_each(|asked| asked.operation = None);
+    result.manifest.plan.questions.iter_mut().for_each(|question| question.operation = None);
     assert!(
         analyse(&result).variants[0]
             .of(&Scope::operation("randwrite"))
@@ -163,8 +163,8 @@ fn a_flush_is_no_io_that_cpu_time_is_shared_out_over_and_moves_no_figure_to_anot
     let mut result = fixture::with(2, 7_600.0);
     let plain = analyse(&result);
     let vdo = |analysis: &analysis::Analysis| {
-        let own = analysis.comparisons.iter().filter(|c| c.metric == "cpu_per_io_us");
-        own.map(|c| (c.scope.clone(), c.ratio)).collect::<Vec<_>>()
+        let cpu = analysis.comparisons.iter().filter(|c| c.metric == "cpu_per_io_us");
+        cpu.map(|c| (c.scope.clone(), c.ratio)).collect::<Vec<_>>()
     };
     // The new side flushes after each write, and does nothing else otherwise.
     for cell in result.cells.iter_mut().filter(|cell| cell.entry.variant == "vdo") {
@@ -181,7 +181,7 @@ fn a_flush_is_no_io_that_cpu_time_is_shared_out_over_and_moves_no_figure_to_anot
 #[test]
 fn where_one_variant_has_several_operations_cpu_time_is_of_the_load_for_all() {
     let mut result = fixture::with(2, 7_600.0);
-    result.manifest.plan.questions.iter_mut().for_each(|asked| asked.operation = None);
+    result.manifest.plan.questions.iter_mut().for_each(|question| question.operation = None);
     for cell in result.cells.iter_mut().filter(|cell| cell.entry.variant == "vdo") {
         let load = cell.record.as_mut().unwrap().stages[1].load.as_mut().unwrap();
         let other = load.operations["randwrite"].clone();
@@ -189,8 +189,8 @@ fn where_one_variant_has_several_operations_cpu_time_is_of_the_load_for_all() {
     }
     let analysis = analyse(&result);
     for variant in &analysis.variants {
-        let own = variant.values.iter().filter(|values| values.metric == "cpu_per_io_us");
-        let scopes: Vec<_> = own.map(|values| values.scope.clone()).collect();
+        let cpu = variant.values.iter().filter(|values| values.metric == "cpu_per_io_us");
+        let scopes: Vec<_> = cpu.map(|values| values.scope.clone()).collect();
         assert_eq!(scopes, [Of::Load.in_only_stage()], "{}", variant.name);
     }
     assert!(analysis.comparisons.iter().any(|c| c.scope == Of::Load.in_only_stage()));
@@ -222,7 +222,7 @@ fn the_thesis_table_is_of_the_intervals_of_measured_stages() {
         .map(|run| run.spread.median)
         .collect();
     medians.sort_by(f64::total_cmp);
-    assert_eq!(vdo.thesis[&Scope::operation("randwrite")].spread.median, medians[1]);
+    assert_eq!(vdo.interval_throughput[&Scope::operation("randwrite")].spread.median, medians[1]);
 }
 
 /// Sets the throughput of every whole interval of a cell.
@@ -241,8 +241,9 @@ fn throughput_of_the_intervals_is_the_median_over_runs_in_whatever_order_they_ra
     for (cell, rate) in vdo.zip([1e6, 9e6, 5e6]) {
         run_at(&mut cell.rows, rate);
     }
-    let thesis = analyse(&result).variants[1].thesis[&Scope::operation("randwrite")].spread;
-    for figure in [thesis.median, thesis.q1, thesis.q3] {
+    let spread =
+        analyse(&result).variants[1].interval_throughput[&Scope::operation("randwrite")].spread;
+    for figure in [spread.median, spread.q1, spread.q3] {
         assert!((figure / 5e6 - 1.0).abs() < 1e-3, "{figure}");
     }
 }
@@ -253,14 +254,14 @@ fn runs_of_unlike_lengths_are_told_by_the_fewest_and_the_most_intervals() {
     let cell = result.cells.iter_mut().find(|cell| cell.entry.variant == "vdo").unwrap();
     let mut kept = 0;
     cell.rows.retain(|row| {
-        let own = matches!(row, Row::Interval(row) if row.operation == "randwrite");
-        kept += usize::from(own);
-        !own || kept <= 5
+        let is_write = matches!(row, Row::Interval(row) if row.operation == "randwrite");
+        kept += usize::from(is_write);
+        !is_write || kept <= 5
     });
     let analysis = analyse(&result);
     let scope = Scope::operation("randwrite");
     let runs = analysis.variants[1].within_run[&scope].iter().map(|run| run.spread.n);
-    let (least, most) = analysis.variants[1].thesis[&scope].counts;
+    let (least, most) = analysis.variants[1].interval_throughput[&scope].counts;
     assert_eq!((least, most), (runs.clone().min().unwrap(), runs.max().unwrap()));
     assert!(least < most, "{least} {most}");
 }

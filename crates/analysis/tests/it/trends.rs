@@ -155,15 +155,15 @@ fn the_threshold_is_the_question_s_with_one_variant_and_with_several() {
             set.manifest.started_utc = format!("2026-11-{:02}T08:00:00Z", at + 1);
             set.manifest.run_id = format!("{at:08x}");
             let plan = &mut set.manifest.plan;
-            plan.questions.iter_mut().for_each(|asked| asked.threshold = 0.25);
+            plan.questions.iter_mut().for_each(|question| question.threshold = 0.25);
             plan.variants.drain(..2 - variants);
             TrendResult::of(&set).unwrap()
         });
         let all = trends(results.collect(), Seed(1));
         let series = iops(&all);
         assert_eq!((series.threshold, series.name.over.is_some()), (0.25, variants == 2));
-        let told = matches!(&series.trend, Trend::Changes(changes) if !changes.is_empty());
-        assert!(!told, "{variants}: {:?}", series.trend);
+        let has_changes = matches!(&series.trend, Trend::Changes(changes) if !changes.is_empty());
+        assert!(!has_changes, "{variants}: {:?}", series.trend);
     }
 }
 

@@ -8,29 +8,29 @@ use units::Test;
 #[test]
 fn only_what_is_asked_gets_a_verdict_and_it_rests_on_the_corrected_p() {
     let analysis = analyse(&fixture::result());
-    let asked: Vec<_> = analysis.comparisons.iter().filter(|c| c.asked()).collect();
-    let metrics: Vec<_> = asked.iter().map(|c| c.metric.as_str()).collect();
+    let answers: Vec<_> = analysis.comparisons.iter().filter(|c| c.is_asked_about()).collect();
+    let metrics: Vec<_> = answers.iter().map(|c| c.metric.as_str()).collect();
     assert_eq!(
         metrics,
         ["iops", "latency_p99_ns", "cpu_per_io_us"],
         "in the order of the questions"
     );
-    for comparison in &asked {
+    for comparison in &answers {
         assert_eq!(comparison.verdict, Some(Verdict::Worse), "{comparison:?}");
         assert!(comparison.p.unwrap() <= comparison.p_adjusted.unwrap());
         assert_eq!((comparison.base.as_str(), comparison.new.as_str()), ("plain", "vdo"));
     }
-    assert!((asked[0].ratio.unwrap() - 0.38).abs() < 0.02);
+    assert!((answers[0].ratio.unwrap() - 0.38).abs() < 0.02);
     // Rates and CPU are paired and far beyond doubt; the tail comes last and is compared by ranks, so it takes nothing.
     assert_eq!(
-        asked.iter().map(|c| c.test).collect::<Vec<_>>(),
+        answers.iter().map(|c| c.test).collect::<Vec<_>>(),
         [Test::Paired, Test::Ranked, Test::Paired]
     );
     let (p, adjusted): (Vec<_>, Vec<_>) =
-        asked.iter().map(|c| (c.p.unwrap(), c.p_adjusted.unwrap())).unzip();
+        answers.iter().map(|c| (c.p.unwrap(), c.p_adjusted.unwrap())).unzip();
     assert!((p[1] - 2.0 / 252.0).abs() < 1e-12 && adjusted[1] == p[1], "{p:?} {adjusted:?}");
     assert!((adjusted[0] / p[0] - 2.0).abs() < 1e-9 && adjusted[2] <= 3.0 * p[2]);
-    for comparison in analysis.comparisons.iter().filter(|c| !c.asked()) {
+    for comparison in analysis.comparisons.iter().filter(|c| !c.is_asked_about()) {
         assert_eq!((comparison.verdict, comparison.p_adjusted), (None, None));
         assert!(comparison.p.is_some() && comparison.scope.as_layer().is_none(), "{comparison:?}");
     }
@@ -101,10 +101,10 @@ fn two_new_variants_share_one_correction() {
     cells.iter_mut().for_each(|cell| cell.entry.variant = "vdo again".into());
     result.cells.extend(cells);
     let analysis = analyse(&result);
-    let asked: Vec<_> = analysis.comparisons.iter().filter(|c| c.asked()).collect();
-    assert_eq!(asked.len(), 6);
+    let answers: Vec<_> = analysis.comparisons.iter().filter(|c| c.is_asked_about()).collect();
+    assert_eq!(answers.len(), 6);
     // The two tails are the last of six claims.
-    let tails: Vec<_> = asked.iter().filter(|c| c.test == Test::Ranked).collect();
+    let tails: Vec<_> = answers.iter().filter(|c| c.test == Test::Ranked).collect();
     assert_eq!(tails.len(), 2);
     assert!(tails.iter().all(|c| (c.p_adjusted.unwrap() - 4.0 / 252.0).abs() < 1e-12));
 }
@@ -134,9 +134,9 @@ fn a_seventh_question_gets_no_verdict() {
 #[test]
 fn four_runs_a_side_decide_nothing() {
     let analysis = analyse(&fixture::with(4, 7_600.0));
-    let asked: Vec<_> = analysis.comparisons.iter().filter(|c| c.asked()).collect();
-    assert!(asked.iter().all(|c| c.verdict == Some(Verdict::Unclear)));
-    assert!(asked.iter().all(|c| c.repeats_that_would_decide.is_none()));
+    let answers: Vec<_> = analysis.comparisons.iter().filter(|c| c.is_asked_about()).collect();
+    assert!(answers.iter().all(|c| c.verdict == Some(Verdict::Unclear)));
+    assert!(answers.iter().all(|c| c.repeats_that_would_decide.is_none()));
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn a_repeat_with_a_failed_cell_is_left_out_of_both_sides_and_told() {
     let whole = analyse(&fixture::with(6, 7_600.0));
     let analysis = analyse(&result);
     assert_eq!((whole.comparisons[0].n, whole.comparisons[0].dropped), (6, 0));
-    for comparison in analysis.comparisons.iter().filter(|c| c.asked()) {
+    for comparison in analysis.comparisons.iter().filter(|c| c.is_asked_about()) {
         assert_eq!((comparison.n, comparison.dropped), (5, 1), "{comparison:?}");
         assert_eq!(comparison.verdict, Some(Verdict::Worse));
     }
@@ -192,11 +192,15 @@ fn sequential(repeats: u32) -> results::ResultSet {
 
 #[test]
 fn a_run_of_as_many_repeats_as_are_needed_is_judged_by_the_border_of_its_looks() {
-    let asked = |repeats: u32| -> Vec<_> {
+    let answers = |repeats: u32| -> Vec<_> {
         let analysis = analyse(&sequential(repeats));
-        analysis.comparisons.into_iter().filter(analysis::MetricComparison::asked).collect()
+        analysis
+            .comparisons
+            .into_iter()
+            .filter(analysis::MetricComparison::is_asked_about)
+            .collect()
     };
-    let five = asked(5);
+    let five = answers(5);
     let decided: Vec<_> = five.iter().map(|c| (c.metric.as_str(), c.decided_after)).collect();
     // With three questions five repeats have no interval by ranks: the tail is decided later.
     let expected = [("iops", Some(5)), ("latency_p99_ns", None), ("cpu_per_io_us", Some(5))];
@@ -205,13 +209,13 @@ fn a_run_of_as_many_repeats_as_are_needed_is_judged_by_the_border_of_its_looks()
     let iops = &five[0];
     assert!((iops.p_adjusted.unwrap() / iops.p.unwrap() - 3.0 * 0.05 / 0.0135).abs() < 1e-6);
     assert!(iops.method.contains("divided among 3 claims; decided after 5"), "{}", iops.method);
-    let eight = asked(8);
+    let eight = answers(8);
     let after: Vec<_> = eight.iter().map(|c| c.decided_after).collect();
     assert_eq!(after, [Some(5), Some(8), Some(5)]);
     assert!(eight.iter().all(|c| c.verdict == Some(Verdict::Worse) && c.n == 8));
     // What nobody asks about is compared as ever.
     let analysis = analyse(&sequential(5));
-    let others = analysis.comparisons.iter().filter(|c| !c.asked());
+    let others = analysis.comparisons.iter().filter(|c| !c.is_asked_about());
     assert!(others.into_iter().all(|c| !c.method.contains("sequential")));
 }
 
@@ -251,7 +255,7 @@ fn runs_that_stand_apart_keep_a_tail_unclear_and_are_named_by_their_cells() {
         }
     }
     let analysis = analyse(&result);
-    let p99 = |c: &&analysis::MetricComparison| c.metric == "latency_p99_ns" && c.asked();
+    let p99 = |c: &&analysis::MetricComparison| c.metric == "latency_p99_ns" && c.is_asked_about();
     let p99 = analysis.comparisons.iter().find(p99).unwrap();
     assert_eq!(p99.verdict, Some(Verdict::Unclear), "{p99:?}");
     let named: Vec<_> = p99.apart.iter().map(|run| (run.repeat, run.cell)).collect();
@@ -269,9 +273,9 @@ fn changed(change: impl Fn(&mut results::model::OperationSummary)) -> results::R
 }
 
 fn asking(metric: &str, operation: Option<&str>) -> AskedMetric {
-    let mut asked = fixture::result().manifest.plan.questions[0].clone();
-    (asked.metric, asked.operation) = (metric.to_owned(), operation.map(str::to_owned));
-    asked
+    let mut question = fixture::result().manifest.plan.questions[0].clone();
+    (question.metric, question.operation) = (metric.to_owned(), operation.map(str::to_owned));
+    question
 }
 
 #[test]
@@ -327,16 +331,16 @@ fn what_is_asked_and_no_run_has_is_asked_and_not_answered() {
     result.manifest.plan.questions =
         vec![asking("iops", None), asking("iops", Some("randread")), asking("elapsed_s", None)];
     let analysis = analyse(&result);
-    let asked: Vec<_> = analysis.comparisons.iter().filter(|c| c.asked()).collect();
-    let said: Vec<_> =
-        asked.iter().map(|c| (c.metric.as_str(), c.scope.name(), c.unmeasured())).collect();
+    let answers: Vec<_> = analysis.comparisons.iter().filter(|c| c.is_asked_about()).collect();
+    let found: Vec<_> =
+        answers.iter().map(|c| (c.metric.as_str(), c.scope.name(), c.unmeasured())).collect();
     let expected = [
         ("iops", "randwrite".to_owned(), false),
         ("iops", "randread".to_owned(), true),
         ("elapsed_s", "command".to_owned(), true),
     ];
-    assert_eq!(said, expected);
-    assert!(asked[1..].iter().all(|c| c.verdict == Some(Verdict::Unclear)), "{asked:?}");
+    assert_eq!(found, expected);
+    assert!(answers[1..].iter().all(|c| c.verdict == Some(Verdict::Unclear)), "{answers:?}");
     let across = analysis::across(&result, &result);
     let lacks = across.rows.iter().filter(|row| row.comparison.unmeasured());
     assert_eq!(lacks.count(), 4, "two questions of two variants");

@@ -101,7 +101,7 @@ fn speeds(args: &ContentArgs) -> Result<ExitCode, Failure> {
     };
     let judged = goals::judged(&speeds, &peers);
     if args.json {
-        let peers: Vec<_> = peers.iter().map(|peer| beside(peer, &speeds)).collect();
+        let peers: Vec<_> = peers.iter().map(|peer| peer_json(peer, &speeds)).collect();
         let fio = fio.map(|fio| json!({ "build": fio.describe(), "speeds": peers }));
         let document = json!({
             "schema": 1, "repeats": args.repeat, "speeds": speeds, "fio": fio, "goals": judged
@@ -148,7 +148,7 @@ fn speed_table(speeds: &[Speed]) -> String {
 }
 
 /// Returns fio's speed as JSON: its own figures, and the ratio.
-fn beside(peer: &PeerSpeed, speeds: &[Speed]) -> serde_json::Value {
+fn peer_json(peer: &PeerSpeed, speeds: &[Speed]) -> serde_json::Value {
     let mut value = json!(peer);
     value["fathom_times_as_fast"] = json!(peer.fathom_times_as_fast(speeds).median);
     value

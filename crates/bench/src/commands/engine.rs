@@ -35,7 +35,7 @@ pub fn engine(args: &EngineArgs) -> Result<ExitCode, Failure> {
         return super::in_lab::in_lab(args, &interrupt);
     }
     let fio = Fio::find(args.fio.as_deref()).map_err(failure)?;
-    let programs = Programs { fathom: Fathom::own().map_err(failure)?, fio };
+    let programs = Programs { fathom: Fathom::this_program().map_err(failure)?, fio };
     say(&format!("fathom {} against {}", env!("CARGO_PKG_VERSION"), programs.fio.describe()));
     let (made, left_out) = targets(args)?;
     let suite = suite(args, programs, &made, left_out)?;

@@ -20,7 +20,7 @@ pub fn estimate(args: &EstimateArgs) -> Result<ExitCode, Failure> {
     }
     let interrupt = Interrupt::new();
     interrupt.on_signals().map_err(Failure::environment)?;
-    let fathom = Fathom::own().map_err(failure)?;
+    let fathom = Fathom::this_program().map_err(failure)?;
     let peer = ["/usr/bin/duperemove", "/usr/sbin/duperemove", "/usr/local/bin/duperemove"];
     let peer = peer.iter().map(std::path::PathBuf::from).find(|path| path.exists());
     let installed = peer.is_some();

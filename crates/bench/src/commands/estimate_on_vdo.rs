@@ -73,7 +73,7 @@ pub fn compare(args: &EstimateArgs) -> Result<ExitCode, Failure> {
     let mut compared = Vec::new();
     for ((corpus, (estimated, profiled)), stored) in corpora.iter().zip(&estimates).zip(&stored) {
         let made = reproduce(corpus, folder.path(), &interrupt)?;
-        compared.push(one(corpus, estimated, profiled, stored, &made));
+        compared.push(compare_corpus(corpus, estimated, profiled, stored, &made));
     }
     let worst = compared.iter().map(|c| c.error_points.max(c.reproduced.error_points));
     let worst = worst.fold(0.0, f64::max);
@@ -130,7 +130,7 @@ fn profile(
 
 /// Writes a corpus from the profile to a file with the same engine, and estimates it.
 fn reproduce(corpus: &Corpus, folder: &Path, interrupt: &Interrupt) -> Result<Answer, Failure> {
-    let fathom = Fathom::own().map_err(failure)?;
+    let fathom = Fathom::this_program().map_err(failure)?;
     let made = folder.join("reproduced.img");
     let [file, profile] = [&made, &corpus.profile].map(|path| path.display().to_string());
     let size = vdo::reproduced_bytes(corpus).to_string();
@@ -149,7 +149,7 @@ fn shares(answer: &Answer) -> Shares {
     Shares::of(blocks.total, blocks.zero, stored, vdo.packer.fragments, physical)
 }
 
-fn one(
+fn compare_corpus(
     corpus: &Corpus,
     estimated: &Answer,
     profiled: &Answer,

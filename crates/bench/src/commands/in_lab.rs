@@ -56,7 +56,7 @@ pub fn in_lab(args: &EngineArgs, interrupt: &Interrupt) -> Result<ExitCode, Fail
         if interrupt.level() != Level::None {
             break;
         }
-        let part = one(&plan, *layer, args, &machine, &prepared, interrupt)?;
+        let part = run_layer(&plan, *layer, args, &machine, &prepared, interrupt)?;
         match &mut whole {
             None => whole = Some(part),
             Some(whole) => whole.add(part),
@@ -66,7 +66,7 @@ pub fn in_lab(args: &EngineArgs, interrupt: &Interrupt) -> Result<ExitCode, Fail
     finish(&outcome, &out, args, kind, interrupt)
 }
 
-fn one(
+fn run_layer(
     plan: &Plan,
     layer: LabTarget,
     args: &EngineArgs,

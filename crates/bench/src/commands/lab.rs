@@ -10,7 +10,7 @@ use units::Bytes;
 use crate::args::LabArgs;
 use cli::RunView;
 use cli::failure::Failure;
-use cli::guests::{Prepared, image_spec, prepare, wish};
+use cli::guests::{Prepared, accelerator_choice, image_spec, prepare};
 use cli::terminal::{Text, answer, json_line, say};
 use sys::interrupt::Interrupt;
 
@@ -53,7 +53,7 @@ impl GuestKind {
         let start = lab::bench::start_once(
             &self.prepared.cache,
             &image_spec(&self.plan.needs, &args.machine),
-            wish(&args.machine),
+            accelerator_choice(&args.machine),
             &|spec| {
                 spec.mission.clone_from(&mission);
                 spec.memory = machine.memory;

@@ -28,7 +28,7 @@ impl Narrator {
             }
             Event::Run { name, sample } if self.verbose => format!(
                 "    {name:<32} {:>10.0} IOPS  {:>8.3} us/IO  {:>8.3} us/IO system  others {:>4.1} %",
-                sample.said.iops,
+                sample.reported.iops,
                 sample.cpu_per_io_us,
                 sample.system_per_io_us,
                 100.0 * sample.foreign_share,
@@ -168,7 +168,7 @@ fn lines(case: &CaseOutcome) -> String {
     for tried in &case.tried {
         let what = match (&tried.sample, &tried.error) {
             (Some(sample), _) => {
-                format!("{:.0} IOPS, {:.3} us/IO", sample.said.iops, sample.cpu_per_io_us)
+                format!("{:.0} IOPS, {:.3} us/IO", sample.reported.iops, sample.cpu_per_io_us)
             }
             (None, error) => error.clone().unwrap_or_default(),
         };

@@ -30,12 +30,12 @@ pub fn of_method(
     coverage: &[(usize, [f64; Sample::ALL.len()])],
 ) -> Text {
     let mut text = Text::default();
-    between(&mut text, "within", &within(others));
-    between(&mut text, "coverage", &covered(coverage));
-    between(&mut text, "border", &border(measured));
-    between(&mut text, "looks", &looks(measured));
-    between(&mut text, "plain", &plain(measured));
-    between(&mut text, "power", &seen(power));
+    marked_lines(&mut text, "within", &acceptance_rows(others));
+    marked_lines(&mut text, "coverage", &covered(coverage));
+    marked_lines(&mut text, "border", &border(measured));
+    marked_lines(&mut text, "looks", &looks(measured));
+    marked_lines(&mut text, "plain", &plain(measured));
+    marked_lines(&mut text, "power", &verdict_rows(power));
     text
 }
 
@@ -64,13 +64,13 @@ fn covered(coverage: &[(usize, [f64; Sample::ALL.len()])]) -> Vec<String> {
     lines
 }
 
-fn between(text: &mut Text, name: &str, lines: &[String]) {
+fn marked_lines(text: &mut Text, name: &str, lines: &[String]) {
     text.line(format!("<!-- {name}: begin -->"));
     lines.iter().for_each(|line| text.line(line));
     text.line(format!("<!-- {name}: end -->"));
 }
 
-fn within(others: &[Acceptance]) -> Vec<String> {
+fn acceptance_rows(others: &[Acceptance]) -> Vec<String> {
     let head = ["| what | found | wanted | |", "| --- | ---: | ---: | --- |"].map(str::to_owned);
     let row = |one: &Acceptance| {
         let (found, wanted) = (percent(one.found), bound(one));
@@ -139,7 +139,7 @@ fn looks(measured: &[Measured]) -> Vec<String> {
 }
 
 /// Returns the table of verdicts from five repeats, by spread and true ratio.
-fn seen(power: &[(Simulated, Shares)]) -> Vec<String> {
+fn verdict_rows(power: &[(Simulated, Shares)]) -> Vec<String> {
     let mut spreads: Vec<f64> = power.iter().map(|(s, _)| s.spread).collect();
     spreads.dedup();
     let mut lines = vec![

@@ -134,8 +134,8 @@ pub fn measure(repeats: usize, interrupt: &Interrupt) -> Result<Vec<Speed>, Benc
                 speeds[at].push(Some(space.speed(contestants[at])));
             }
         }
-        for (contestant, own) in contestants.iter().zip(&speeds) {
-            answer.push(line(*contestant, place, own, &speeds[0]));
+        for (contestant, contestant_speeds) in contestants.iter().zip(&speeds) {
+            answer.push(line(*contestant, place, contestant_speeds, &speeds[0]));
         }
     }
     Ok(answer)
@@ -154,10 +154,10 @@ fn contestants() -> Vec<Contestant> {
 fn line(
     contestant: Contestant,
     place: Place,
-    own: &[Option<f64>],
+    speeds: &[Option<f64>],
     stores: &[Option<f64>],
 ) -> Speed {
-    let values: Vec<f64> = own.iter().copied().flatten().collect();
+    let values: Vec<f64> = speeds.iter().copied().flatten().collect();
     let (path, what, content) = match contestant {
         Contestant::Stores => ("stores", "fill", None),
         Contestant::Fill(path, kind) => (path.name(), "fill", Some(kind)),
@@ -170,7 +170,7 @@ fn line(
         place,
         bytes_per_second: stats::figure(&values),
         best_bytes_per_second: values.iter().copied().reduce(f64::max),
-        of_stores: ratio(own, stores),
+        of_stores: ratio(speeds, stores),
     }
 }
 

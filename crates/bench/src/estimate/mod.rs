@@ -128,7 +128,7 @@ pub fn measure(
     duperemove: Option<PathBuf>,
     repeats: usize,
     interrupt: &Interrupt,
-    told: &mut dyn FnMut(usize, &[Contestant]),
+    on_round: &mut dyn FnMut(usize, &[Contestant]),
 ) -> Result<EstimateComparison, Error> {
     let mut ways = ways(fathom, tree, duperemove);
     let mut left_out = Vec::new();
@@ -165,7 +165,7 @@ pub fn measure(
         }
         errors.extend(saving[2]);
         done += 1;
-        told(done, &contestants);
+        on_round(done, &contestants);
     }
     let [default, exact, lz4, reading] = [0, 1, 2, 3].map(|at: usize| &contestants[at]);
     let cores = alone::cores();

@@ -64,7 +64,7 @@ impl Tree {
         entries.sort_by_key(fs::DirEntry::file_name);
         fs::create_dir_all(to)?;
         for entry in entries {
-            self.go_on()?;
+            self.fail_if_stopped()?;
             let (kind, path) = (entry.file_type()?, entry.path());
             if self.bytes >= most {
                 break;
@@ -79,7 +79,7 @@ impl Tree {
     }
 
     /// Fails when the user wants to stop.
-    fn go_on(&self) -> io::Result<()> {
+    fn fail_if_stopped(&self) -> io::Result<()> {
         match self.interrupt.level() {
             Level::None => Ok(()),
             _ => Err(io::Error::new(io::ErrorKind::Interrupted, "stopped by the user")),
@@ -91,7 +91,7 @@ impl Tree {
         let mut rng = Seed(4).derive("random").generator();
         let mut part = vec![0u8; 1 << 20];
         while self.bytes < most {
-            self.go_on()?;
+            self.fail_if_stopped()?;
             for word in part.as_chunks_mut::<8>().0 {
                 *word = rng.next_u64().to_le_bytes();
             }

@@ -103,10 +103,10 @@ mod tests {
 
     #[test]
     fn notes_before_the_json_are_no_hindrance() {
-        let said = parse(&document(0, 800_000, 0)).unwrap();
-        assert_eq!((said.ios, said.iops, said.errors), (800_000, 800_000.0, 0));
-        assert_eq!((said.latency_p50_ns, said.latency_p99_ns), (Some(203.0), Some(322.0)));
-        assert_eq!(said.own_cpu_per_io_us, Some(1.0));
+        let figures = parse(&document(0, 800_000, 0)).unwrap();
+        assert_eq!((figures.ios, figures.iops, figures.errors), (800_000, 800_000.0, 0));
+        assert_eq!((figures.latency_p50_ns, figures.latency_p99_ns), (Some(203.0), Some(322.0)));
+        assert_eq!(figures.own_cpu_per_io_us, Some(1.0));
     }
 
     #[test]
@@ -126,8 +126,8 @@ mod tests {
 
     #[test]
     fn both_directions_count_and_a_failure_shows() {
-        let said = parse(&document(5, 700, 300)).unwrap();
-        assert_eq!((said.ios, said.iops, said.errors), (1000, 1000.0, 1));
+        let figures = parse(&document(5, 700, 300)).unwrap();
+        assert_eq!((figures.ios, figures.iops, figures.errors), (1000, 1000.0, 1));
         assert_eq!(parse(&document(0, 0, 0)).unwrap().own_cpu_per_io_us, None);
     }
 

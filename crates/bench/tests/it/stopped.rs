@@ -124,17 +124,17 @@ fn a_stopped_bench_estimate_takes_its_tree_away() {
 #[test]
 fn a_bench_estimate_that_is_stopped_later_tells_what_it_measured() {
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let said = tempfile::NamedTempFile::new().unwrap();
+    let messages = tempfile::NamedTempFile::new().unwrap();
     let answer = tempfile::NamedTempFile::new().unwrap();
     let tree = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
     let args = ["estimate", "--size", "8M", "--repeat", "1000", "--tree", tree, "--json"];
     let child = command(&[&args[..], &["--dir", text(dir.path())]].concat())
         .process_group(0)
         .stdout(answer.reopen().unwrap())
-        .stderr(said.reopen().unwrap())
+        .stderr(messages.reopen().unwrap())
         .spawn()
         .unwrap();
-    let has = |words: &str| std::fs::read_to_string(said.path()).unwrap().contains(words);
+    let has = |words: &str| std::fs::read_to_string(messages.path()).unwrap().contains(words);
     stop(child, Signal::INT, |_| has("repeat 2 of 1000, GB/s: estimate "));
     assert!(has("interrupted: what follows is of "));
     let found = std::fs::read_to_string(answer.path()).unwrap();

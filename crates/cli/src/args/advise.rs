@@ -47,7 +47,7 @@ pub struct AdviseArgs {
     #[arg(long, value_name = "MEDIUM=PRICE/SIZE")]
     pub price: Vec<Price>,
     /// Write a page with the curve, and the prices of the cache sizes on it.
-    #[arg(short, long, value_name = "FILE.html", value_parser = super::made())]
+    #[arg(short, long, value_name = "FILE.html", value_parser = super::new_path())]
     pub output: Option<PathBuf>,
     /// JSON on standard output (docs/json.md).
     #[arg(long)]

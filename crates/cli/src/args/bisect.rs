@@ -130,7 +130,7 @@ pub struct BisectListArgs {
     #[arg(long, value_name = "SHARE")]
     pub threshold: Option<Percent>,
     /// Directory of all results and of the progress made: the same command continues there [default: ./NAME-bisect-UTCTIME].
-    #[arg(long, value_name = "DIR", value_parser = super::made())]
+    #[arg(long, value_name = "DIR", value_parser = super::new_path())]
     pub out: Option<PathBuf>,
 }
 
@@ -152,6 +152,6 @@ pub struct BisectStepArgs {
     #[arg(long, value_name = "SHARE")]
     pub worse_by: Percent,
     /// Directory in which each call makes a directory of its results [default: ./NAME-bisect-UTCTIME].
-    #[arg(long, value_name = "DIR", value_parser = super::made())]
+    #[arg(long, value_name = "DIR", value_parser = super::new_path())]
     pub out: Option<PathBuf>,
 }

@@ -36,7 +36,7 @@ pub struct CatalogueArgs {
     #[arg(long, value_name = "N|auto")]
     pub repeat: Option<Repeat>,
     /// Directory of the results; it may exist, with results of an earlier call.
-    #[arg(long, value_name = "DIR", requires = "names", value_parser = super::made())]
+    #[arg(long, value_name = "DIR", requires = "names", value_parser = super::new_path())]
     pub out: Option<PathBuf>,
     /// Print the file of the one experiment that is named, to copy and change it; nothing runs.
     #[arg(long, requires = "names", conflicts_with_all = ["out", "repeat", "scale", "json"])]

@@ -92,7 +92,7 @@ pub struct DiskBenchArgs {
     #[arg(long, default_value = "1")]
     pub seed: Seed,
     /// Write every request of the first depth to a trace.
-    #[arg(long, value_name = "FILE", value_parser = super::made())]
+    #[arg(long, value_name = "FILE", value_parser = super::new_path())]
     pub trace: Option<PathBuf>,
     /// JSON on standard output.
     #[arg(long)]

@@ -49,10 +49,10 @@ pub struct EstimateArgs {
     #[arg(long, value_name = "PERCENT", requires = "size", conflicts_with = "paths")]
     pub saving: Option<Percent>,
     /// Write how far the data dedupes and compresses, and nothing of its bytes, for content = { profile = "FILE" }.
-    #[arg(long, value_name = "FILE", conflicts_with = "size", value_parser = super::made())]
+    #[arg(long, value_name = "FILE", conflicts_with = "size", value_parser = super::new_path())]
     pub profile: Option<PathBuf>,
     /// Write a page with pictures.
-    #[arg(short, long, value_name = "FILE.html", conflicts_with = "size", value_parser = super::made())]
+    #[arg(short, long, value_name = "FILE.html", conflicts_with = "size", value_parser = super::new_path())]
     pub output: Option<PathBuf>,
     /// JSON on standard output, text for people on standard error.
     #[arg(long)]

@@ -54,6 +54,6 @@ pub struct ImportArgs {
     #[arg(required = true, value_name = "[NAME=]FILE")]
     pub files: Vec<String>,
     /// Directory of the result; it must not exist.
-    #[arg(long, value_name = "DIR", value_parser = super::made())]
+    #[arg(long, value_name = "DIR", value_parser = super::new_path())]
     pub out: PathBuf,
 }

@@ -11,11 +11,11 @@ pub struct Gates {
     #[arg(long)]
     pub strict: bool,
     /// End with exit code 1 when a verdict is one of these: better, worse, same, differs, unclear; comma separated.
-    #[arg(long, value_name = "VERDICT,...", value_delimiter = ',', value_parser = verdict)]
+    #[arg(long, value_name = "VERDICT,...", value_delimiter = ',', value_parser = parse_verdict)]
     pub fail_on: Vec<Verdict>,
 }
 
-pub fn verdict(word: &str) -> Result<Verdict, String> {
+pub fn parse_verdict(word: &str) -> Result<Verdict, String> {
     let known = Verdict::ALL.into_iter().find(|verdict| verdict.word() == word.trim());
     known.ok_or_else(|| {
         let words: Vec<_> = Verdict::ALL.iter().map(|verdict| verdict.word()).collect();

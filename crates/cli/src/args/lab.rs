@@ -35,7 +35,7 @@ pub struct LabRunArgs {
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub kernel: Vec<String>,
     /// Keep the virtual disks as files in this directory; modelled ones are in memory and cannot be kept.
-    #[arg(long, value_name = "DIR", value_parser = super::made())]
+    #[arg(long, value_name = "DIR", value_parser = super::new_path())]
     pub keep_disks: Option<PathBuf>,
     /// Give up after this time [default: five times the plan's estimate, at least 10 minutes; four times that with an emulated CPU].
     #[arg(long)]

@@ -183,7 +183,7 @@ pub struct VerifyArgs {
     #[arg(long, value_name = "WHEN", num_args = 0..=1, default_missing_value = "read", default_value = "off")]
     pub verify: workload::Verify,
     /// Keep the expected content of the target in this file, so that a later load can verify it.
-    #[arg(long, value_name = "FILE", value_parser = super::made())]
+    #[arg(long, value_name = "FILE", value_parser = super::new_path())]
     pub verify_state: Option<PathBuf>,
     /// Accept a state of another target with the same content as this one, and no larger.
     #[arg(long, requires = "verify_state")]
@@ -226,13 +226,13 @@ pub struct RecordArgs {
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=10_000))]
     pub worst: u32,
     /// Write the latencies of every interval to FILE, an interval log that HdrHistogram's tools open.
-    #[arg(long, value_name = "FILE", value_parser = super::made())]
+    #[arg(long, value_name = "FILE", value_parser = super::new_path())]
     pub latency_log: Option<PathBuf>,
     /// Write a page of the load, with its course and its latencies.
-    #[arg(long, value_name = "FILE.html", value_parser = super::made())]
+    #[arg(long, value_name = "FILE.html", value_parser = super::new_path())]
     pub page: Option<PathBuf>,
     /// Write every I/O to FILE (40 bytes each); `fathom show FILE` makes CSV of it.
-    #[arg(long, value_name = "FILE", value_parser = super::made())]
+    #[arg(long, value_name = "FILE", value_parser = super::new_path())]
     pub io_log: Option<PathBuf>,
 }
 
@@ -389,10 +389,10 @@ mod tests {
         );
         assert_eq!(of("a=5=100").unwrap().path, Path::new("a=5"));
         for typo in ["a=700", "a=7o", "a=-1", "a=", "/dev/null=b", "null=b"] {
-            let said = of(typo).unwrap_err();
+            let message = of(typo).unwrap_err();
             assert!(
-                said.contains("is no share") && said.contains(&format!("{typo}=100")),
-                "{said}"
+                message.contains("is no share") && message.contains(&format!("{typo}=100")),
+                "{message}"
             );
         }
         assert!(of("").is_err() && of("=5").is_err());

@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn keys_of_a_stage_are_told_as_the_options_that_they_are() {
-        for (told, here) in [
+        for (written, here) in [
             (
                 "set pattern = \"permutation\" (each block once)",
                 "set --pattern permutation (each block once)",
@@ -55,7 +55,7 @@ mod tests {
             ("size = 1 GiB + 5 reaches", "--size 1 GiB + 5 reaches"),
             ("nothing", "nothing"),
         ] {
-            assert_eq!(as_options(told), here);
+            assert_eq!(as_options(written), here);
         }
     }
 }

@@ -62,7 +62,7 @@ lacks something (fathom doctor says what); 4 refused, to keep data safe; 5 incom
 #[command(name = "fathom", version, after_help = EXIT_CODES, max_term_width = 100)]
 pub struct Cli {
     /// Append to FILE a log of Fathom's own work, for developers: steps, commands, guests; FATHOM_LOG=FILE does the same.
-    #[arg(long, global = true, value_name = "FILE", value_parser = made())]
+    #[arg(long, global = true, value_name = "FILE", value_parser = new_path())]
     pub log: Option<PathBuf>,
     /// The command.
     #[command(subcommand)]
@@ -151,7 +151,7 @@ pub struct JsonArgs {
 }
 
 /// Reads the name of a file or directory to create. Refuses `-`: it would be a file of that name, where standard output is meant.
-pub fn made() -> impl TypedValueParser<Value = PathBuf> {
+pub fn new_path() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|path| match path.as_os_str() == "-" {
         true => {
             Err("write ./- for a file or directory of that name, /dev/stdout for standard output")
@@ -282,22 +282,22 @@ mod tests {
     }
 
     /// The paragraphs of all helps whose lines are broken by hand: the terminal breaks them once more.
-    fn broken(command: &clap::Command, found: &mut Vec<String>) {
+    fn hand_broken(command: &clap::Command, found: &mut Vec<String>) {
         let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
         let prose = |line: &str| {
             !line.is_empty() && !line.starts_with([' ', '(']) && !line.starts_with("Example")
         };
         let lines: Vec<&str> = help.lines().collect();
         let two = lines.windows(2).filter(|two| prose(two[0]) && prose(two[1]));
-        let own = two.filter(|two| !two[0].ends_with(':'));
-        found.extend(own.map(|two| format!("{}: {}", command.get_name(), two[0])));
-        command.get_subcommands().for_each(|sub| broken(sub, found));
+        let without_headings = two.filter(|two| !two[0].ends_with(':'));
+        found.extend(without_headings.map(|two| format!("{}: {}", command.get_name(), two[0])));
+        command.get_subcommands().for_each(|sub| hand_broken(sub, found));
     }
 
     #[test]
     fn no_paragraph_of_a_help_is_broken_by_hand() {
         let mut found = Vec::new();
-        broken(&super::Cli::command(), &mut found);
+        hand_broken(&super::Cli::command(), &mut found);
         assert!(found.is_empty(), "{}", found.join("\n"));
     }
 

@@ -39,7 +39,7 @@ pub struct ReportArgs {
     #[arg(required = true)]
     pub results: Vec<PathBuf>,
     /// The page to write.
-    #[arg(short, long, value_name = "FILE.html", value_parser = super::made())]
+    #[arg(short, long, value_name = "FILE.html", value_parser = super::new_path())]
     pub output: PathBuf,
 }
 
@@ -56,7 +56,7 @@ pub struct PackArgs {
     /// Directory of the result.
     pub result: PathBuf,
     /// The file to write [default: ./NAME.fathom].
-    #[arg(short, long, value_name = "FILE.fathom", value_parser = super::made())]
+    #[arg(short, long, value_name = "FILE.fathom", value_parser = super::new_path())]
     pub output: Option<PathBuf>,
 }
 
@@ -66,7 +66,7 @@ pub struct UnpackArgs {
     /// The packed result.
     pub file: PathBuf,
     /// The directory to make; it must not exist [default: ./NAME].
-    #[arg(long, value_name = "DIR", value_parser = super::made())]
+    #[arg(long, value_name = "DIR", value_parser = super::new_path())]
     pub out: Option<PathBuf>,
 }
 
@@ -86,7 +86,7 @@ pub struct ExportArgs {
     /// Directory of the result, or a packed result.
     pub result: PathBuf,
     /// The directory to make; it must not exist.
-    #[arg(long, value_name = "DIR", value_parser = super::made())]
+    #[arg(long, value_name = "DIR", value_parser = super::new_path())]
     pub to: PathBuf,
     /// The form of the files.
     #[arg(long, value_enum, default_value = "csv")]
@@ -140,7 +140,7 @@ pub struct CompareArgs {
     #[arg(long, conflicts_with_all = ["json", "csv"])]
     pub markdown: bool,
     /// End with exit code 1 when a verdict is one of these: better, worse, same, differs, unclear; comma separated.
-    #[arg(long, value_name = "VERDICT,...", value_delimiter = ',', value_parser = super::gates::verdict)]
+    #[arg(long, value_name = "VERDICT,...", value_delimiter = ',', value_parser = super::gates::parse_verdict)]
     pub fail_on: Vec<stats::Verdict>,
 }
 
@@ -177,7 +177,7 @@ pub struct TrendArgs {
     #[arg(long)]
     pub json: bool,
     /// End with exit code 1 when the last change of a series is one of these: better, worse, differs; comma separated.
-    #[arg(long, value_name = "VERDICT,...", value_delimiter = ',', value_parser = super::gates::verdict)]
+    #[arg(long, value_name = "VERDICT,...", value_delimiter = ',', value_parser = super::gates::parse_verdict)]
     pub fail_on: Vec<stats::Verdict>,
 }
 
@@ -224,7 +224,7 @@ pub struct DoctorArgs {
     #[arg(long, value_name = "N", default_value_t = 5, requires = "prove", value_parser = clap::value_parser!(u32).range(1..))]
     pub repeat: u32,
     /// Directory of the results of a proof; it must not exist [default: ./NAME-proof-UTCTIME].
-    #[arg(long, value_name = "DIR", requires = "prove", value_parser = super::made())]
+    #[arg(long, value_name = "DIR", requires = "prove", value_parser = super::new_path())]
     pub out: Option<PathBuf>,
     /// Watch the stack for this time, 1s to 24h, and say what its devices, layers and threads did meanwhile; Ctrl-C ends it early with what was seen.
     #[arg(long, value_name = "DURATION", value_parser = watched, requires = "subject", conflicts_with_all = ["rules", "metrics"])]

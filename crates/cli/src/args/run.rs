@@ -14,7 +14,7 @@ pub struct Common {
     /// Name of a shipped experiment, or path of an experiment file.
     pub experiment: String,
     /// Directory of the result; it must not exist [default: ./NAME-UTCTIME].
-    #[arg(long, value_name = "DIR", value_parser = super::made())]
+    #[arg(long, value_name = "DIR", value_parser = super::new_path())]
     pub out: Option<PathBuf>,
     /// Go on with a run that was stopped or is incomplete: its cells that ended well are kept, the others run again.
     #[arg(long, value_name = "DIR", conflicts_with = "out")]

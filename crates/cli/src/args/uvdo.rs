@@ -54,7 +54,7 @@ Examples:
   fathom uvdo create /dev/vdb --slab-size 2G --json")]
 pub struct CreateArgs {
     /// A block device, or a file; a new file needs --size.
-    #[arg(value_parser = super::made())]
+    #[arg(value_parser = super::new_path())]
     pub backing: PathBuf,
     /// Size of a new file. It takes no space before something is written.
     #[arg(long, value_name = "SIZE")]
@@ -112,7 +112,7 @@ pub struct StartArgs {
     /// The device or file with the volume.
     pub backing: PathBuf,
     /// Directory for its two sockets, nbd.sock and control.sock; created if missing.
-    #[arg(value_parser = super::made())]
+    #[arg(value_parser = super::new_path())]
     pub dir: PathBuf,
     /// Write policy: the moment of acknowledgement, and the loss that a power cut may bring.
     #[arg(long, value_enum, default_value = "auto")]

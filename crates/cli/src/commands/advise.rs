@@ -43,7 +43,7 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
         args.files.iter().map(|path| Input { path, what: "which is read" }).collect();
     outputs::check(page.as_slice(), &inputs)?;
     let mut view = AdviseView::new();
-    let trace = Trace::open(&args.files, &mut |records| view.looked(records))?;
+    let trace = Trace::open(&args.files, &mut |records| view.note_records(records))?;
     let mut sizes = vec![args.chunk.0];
     sizes.extend(OTHER_CHUNKS.iter().filter(|size| **size != args.chunk.0));
     let mut analysis = Analysis::new(&sizes, trace.times_ns());
@@ -52,7 +52,7 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
         analysis.take(access);
         taken += 1;
         if taken % TOLD == 0 {
-            view.taken(taken, all);
+            view.note_ios(taken, all);
         }
     })?;
     drop(view);

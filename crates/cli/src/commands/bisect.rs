@@ -3,9 +3,9 @@
 mod kept;
 mod list;
 mod measure;
-pub mod said;
 mod state;
 mod step;
+pub mod texts;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -20,7 +20,7 @@ use crate::args::{BisectArgs, BisectListArgs, Command};
 use crate::failure::Failure;
 use crate::terminal::{answer, json, say, say_text};
 use measure::{Bench, default_out, rules};
-use state::{Asked, State};
+use state::{BisectRequest, State};
 
 /// The least relative difference between the ends, unless another is given.
 const THRESHOLD: f64 = 0.03;
@@ -64,20 +64,20 @@ fn hunt(args: &BisectListArgs) -> Result<ExitCode, Failure> {
             break None;
         }
         let folder = state.folder(beside);
-        say(&said::announced(&state, beside, pairs));
+        say(&texts::step_text(&state, beside, pairs));
         let other = state.other(beside);
         let measured = bench.measure(other, pairs, &folder, &out)?;
         let Some(measured) = measured else { break None };
         kept::add(&mut state, (beside, folder, pairs), &measured)?;
-        say(&said::read(&state, beside));
+        say(&texts::step_reading(&state, beside));
     };
-    let unmoved = said::unmoved(&state, &out);
+    let unmoved = texts::unmoved(&state, &out);
     if args.figure.json {
-        let document = said::document(&state, outcome.as_ref(), &unmoved, &out);
-        say_text(&said::text(&state, outcome.as_ref(), &unmoved, &out));
+        let document = texts::document(&state, outcome.as_ref(), &unmoved, &out);
+        say_text(&texts::text(&state, outcome.as_ref(), &unmoved, &out));
         json(&serde_json::to_string_pretty(&document).map_err(Failure::data)?);
     } else {
-        answer(&said::text(&state, outcome.as_ref(), &unmoved, &out));
+        answer(&texts::text(&state, outcome.as_ref(), &unmoved, &out));
     }
     Ok(ExitCode::from(match outcome {
         Some(Outcome::Named(_)) => 0,
@@ -102,7 +102,7 @@ fn begin(args: &BisectListArgs) -> Result<(Bench, State, PathBuf), Failure> {
     let mut bench = Bench::new(figure, source, lab, allowed, &args.only)?;
     let candidates = list::candidates(&bench.facts().variants, args)?;
     bench.good = candidates.first().cloned().unwrap_or_default();
-    let asked = Asked {
+    let request = BisectRequest {
         experiment: bench.source.text.clone(),
         measured: bench.place().to_owned(),
         options: bench.options(),
@@ -113,13 +113,13 @@ fn begin(args: &BisectListArgs) -> Result<(Bench, State, PathBuf), Failure> {
         rules: rules(figure, args.threshold.map_or(THRESHOLD, Percent::fraction)),
     };
     let out = args.out.clone().unwrap_or_else(|| default_out(&bench.facts().experiment));
-    let earlier = State::open(&out, &asked, figure.seed)?;
+    let earlier = State::open(&out, &request, figure.seed)?;
     let (goes_on, seed) = (earlier.is_some(), figure.seed.unwrap_or_else(run::fresh_seed).0);
-    let mut state = earlier.unwrap_or_else(|| State::new(asked, seed));
+    let mut state = earlier.unwrap_or_else(|| State::new(request, seed));
     kept::replay(&mut state, &out)?;
     bench.seed = units::Seed(state.seed);
     let pair = bench.plan_beside(state.other(Beside::BadEnd), 1)?;
-    plan_said(&state, &pair, &out);
+    print_plan(&state, &pair, &out);
     std::fs::create_dir_all(&out).map_err(|error| {
         let message = format!("--out {} cannot be made: {error}", out.display());
         Failure::usage(message).with_help("name a directory that can be written")
@@ -131,7 +131,7 @@ fn begin(args: &BisectListArgs) -> Result<(Bench, State, PathBuf), Failure> {
 }
 
 /// Says how much there is to do, by the plan of one pair.
-fn plan_said(state: &State, pair: &Plan, out: &Path) {
+fn print_plan(state: &State, pair: &Plan, out: &Path) {
     let Bisection { candidates, rules, .. } = state.bisection;
     let steps = 2 + u64::from(Bisection::new(candidates, false, rules).steps_left());
     let all = |pairs: u32| Nanos(pair.takes().1.0.saturating_mul(steps * u64::from(pairs)));

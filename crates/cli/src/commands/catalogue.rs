@@ -111,8 +111,8 @@ impl ExperimentStatus {
 }
 
 /// 6 where a teardown failed, 5 where something is missing.
-fn exit_code(told: &[(&str, ExperimentStatus)]) -> ExitCode {
-    let has = |wanted: ExperimentStatus| told.iter().any(|(_, became)| *became == wanted);
+fn exit_code(statuses: &[(&str, ExperimentStatus)]) -> ExitCode {
+    let has = |wanted: ExperimentStatus| statuses.iter().any(|(_, became)| *became == wanted);
     if has(ExperimentStatus::Ended(RunOutcome::TeardownFailed)) {
         ExitCode::from(6)
     } else if has(ExperimentStatus::Ended(RunOutcome::Incomplete)) || has(ExperimentStatus::Refused)
@@ -239,7 +239,7 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Shipped>, Failure> {
             names.join(", ")
         )));
     }
-    let is_chosen = |name: &str| names.iter().any(|asked| asked == name || asked == ALL);
+    let is_chosen = |name: &str| names.iter().any(|chosen| chosen == name || chosen == ALL);
     Ok(SHIPPED.iter().filter(|shipped| is_chosen(shipped.name)).collect())
 }
 

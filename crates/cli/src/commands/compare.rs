@@ -41,10 +41,11 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     } else if args.markdown {
         answer(&Text::as_it_is(&report::markdown::across(&found, args.all)));
     } else {
-        answer(&Text::made(&text(&found, args.all, width(), Style::of_stdout().colour())));
+        answer(&Text::preformatted(&text(&found, args.all, width(), Style::of_stdout().colour())));
     }
-    let asked = found.rows.iter().any(|row| row.comparison.asked() && row.comparison.n > 0);
-    if !args.fail_on.is_empty() && !asked {
+    let any_asked =
+        found.rows.iter().any(|row| row.comparison.is_asked_about() && row.comparison.n > 0);
+    if !args.fail_on.is_empty() && !any_asked {
         let message = "No variant of both results has a figure that the experiments ask for: --fail-on has nothing to judge";
         return Err(Failure::data(message)
             .with_help("name results of one experiment; --all shows what they have"));

@@ -111,10 +111,10 @@ pub fn conclude(outcome: RunOutcome, out: &Path, args: &Common) -> Result<ExitCo
             "event": "ended", "outcome": outcome.word(), "exit_code": code, "result": out.display().to_string(),
         }));
         let colour = Style::of_stderr().colour();
-        say_text(&Text::made(&report::terminal::text(&view, width(), colour)));
+        say_text(&Text::preformatted(&report::terminal::text(&view, width(), colour)));
     } else {
         let colour = Style::of_stdout().colour();
-        answer(&Text::made(&report::terminal::text(&view, width(), colour)));
+        answer(&Text::preformatted(&report::terminal::text(&view, width(), colour)));
     }
     for what in silent {
         say(&format!(
@@ -129,7 +129,9 @@ pub fn conclude(outcome: RunOutcome, out: &Path, args: &Common) -> Result<ExitCo
         ));
     }
     match outcome {
-        RunOutcome::Complete => super::report::gated(&view, &args.gates, ExitCode::from(code)),
+        RunOutcome::Complete => {
+            super::report::gated_exit_code(&view, &args.gates, ExitCode::from(code))
+        }
         _ => Ok(ExitCode::from(code)),
     }
 }

@@ -30,7 +30,7 @@ pub fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
     };
     let mut share = Share::of("exporting", 0);
     let written = |name: &str| folder.path().join(name).metadata().map_or(0, |found| found.len());
-    let made = export::export(&set, format, folder.path(), |one| share.more(written(&one.name)))?;
+    let made = export::export(&set, format, folder.path(), |one| share.add(written(&one.name)))?;
     drop(share);
     let files: Vec<_> = made.into_iter().map(|one| (written(&one.name), one)).collect();
     folder.finish().map_err(refused)?;

@@ -124,7 +124,7 @@ fn mistakes(place: &str, problems: &[Problem]) -> Failure {
 fn words(load: &FioLoad, args: &FioArgs) -> Vec<String> {
     let mut words = load.words();
     let more = [("--destroy-data", args.destroy_data), ("--json", args.json)];
-    let more = more.into_iter().filter(|(_, asked)| *asked).map(|(word, _)| word.to_owned());
+    let more = more.into_iter().filter(|(_, given)| *given).map(|(word, _)| word.to_owned());
     words.splice(1..1, more);
     words
 }
@@ -245,7 +245,7 @@ fn tell(load: &FioLoad, args: &FioArgs) {
     say_line(Line::command(format!("[{names}], line {}:", load.line), &typed(&words)));
     let style = Style::of_stderr();
     load.notes.iter().for_each(|note| say_line(style.note("changes nothing:").and(note)));
-    load.in_fio.iter().for_each(|said| say_line(style.note("in fio:").and(said)));
+    load.in_fio.iter().for_each(|note| say_line(style.note("in fio:").and(note)));
 }
 
 fn typed(words: &[String]) -> String {
@@ -280,8 +280,8 @@ fn shown(loads: &[FioLoad], args: &FioArgs) {
         for note in &load.notes {
             text.line(format!("  changes nothing: {note}"));
         }
-        for said in &load.in_fio {
-            text.line(format!("  in fio: {said}"));
+        for note in &load.in_fio {
+            text.line(format!("  in fio: {note}"));
         }
         text.line("");
         text.append(&Text::as_it_is(&load.stage()));

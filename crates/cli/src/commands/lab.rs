@@ -111,7 +111,7 @@ pub fn execute_plan(
     let interrupt = Interrupt::new();
     interrupt.on_signals().map_err(Failure::environment)?;
     let view = Arc::new(Mutex::new(RunView::new(args.common.json)));
-    let mut events = |event| with(&view, |v: &mut RunView| v.lab(&event));
+    let mut events = |event| with_view(&view, |v: &mut RunView| v.lab(&event));
     let mut plan = plan.clone();
     let prepared = prepare_plan(&mut plan, &args.machine, &interrupt, &mut events);
     let plan = &plan;
@@ -146,7 +146,7 @@ pub fn execute_plan(
     super::ends::acknowledge(&interrupt, &view);
     super::ends::tell_what_takes_long(&view);
     let shown = Arc::clone(&view);
-    let on = Box::new(move |e: &run::Event| with(&shown, |v| v.event(e)));
+    let on = Box::new(move |e: &run::Event| with_view(&shown, |v| v.event(e)));
     let ledger = ledger(&out, plan, start, earlier, on)?;
     let mut guests = LabGuests::new(spec, prepared.images);
     let injections = &args.common.inject;
@@ -154,7 +154,7 @@ pub fn execute_plan(
     let outcome = run::remote::run(plan, injections, &mut guests, ledger, quiet, &interrupt);
     // The guest's disks are removed with it.
     drop(guests);
-    with(&view, |v| v.close());
+    with_view(&view, |v| v.close());
     Ok((outcome?, out))
 }
 
@@ -179,7 +179,7 @@ fn keepable(plan: &plan::Plan) -> Result<(), Failure> {
 }
 
 /// Works on the view, which events of several threads use.
-pub fn with<T>(view: &Mutex<RunView>, work: impl FnOnce(&mut RunView) -> T) -> T {
+pub fn with_view<T>(view: &Mutex<RunView>, work: impl FnOnce(&mut RunView) -> T) -> T {
     work(&mut view.lock().unwrap_or_else(PoisonError::into_inner))
 }
 

@@ -60,7 +60,7 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
     let mut size = None;
     let outcome = engine::run(&load, &context, &mut |event| {
         let trouble = match (&mut log, &event) {
-            (Some(log), Event::Started(_)) => log.begun(),
+            (Some(log), Event::Started(_)) => log.place(),
             (Some(log), Event::Intervals { rows, .. }) => log.add(rows),
             _ => None,
         };
@@ -354,12 +354,12 @@ mod tests {
 
     #[test]
     fn of_a_load_of_which_more_than_half_failed_it_is_said() {
-        let said = |ios: u64, failed: u64| {
+        let warning = |ios: u64, failed: u64| {
             let errors = [("EIO".to_owned(), failed)].into_iter().filter(|e| e.1 > 0).collect();
             let op = OperationSummary { ios, errors, ..Default::default() };
             mostly_failed(&[("read".to_owned(), op)].into_iter().collect())
         };
-        assert_eq!((said(500, 500), said(0, 0)), (None, None));
-        assert!(said(499, 501).unwrap().starts_with("501 of 1,000 I/Os failed"));
+        assert_eq!((warning(500, 500), warning(0, 0)), (None, None));
+        assert!(warning(499, 501).unwrap().starts_with("501 of 1,000 I/Os failed"));
     }
 }

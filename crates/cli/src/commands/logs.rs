@@ -32,9 +32,9 @@ impl LatencyLog {
     }
 
     /// Puts the log in its place when the load begins.
-    pub fn begun(&mut self) -> Option<String> {
+    pub fn place(&mut self) -> Option<String> {
         let error = self.draft.take()?.finish().err()?;
-        self.ended(&error)
+        self.end_text(&error)
     }
 
     /// Adds the rows of an interval. The first error is returned and ends the log; the load goes on.
@@ -42,10 +42,10 @@ impl LatencyLog {
         let log = self.log.as_mut()?;
         let added = rows.iter().try_for_each(|row| log.add(row)).and_then(|()| log.flush());
         let error = added.err()?;
-        self.ended(&error)
+        self.end_text(&error)
     }
 
-    fn ended(&mut self, error: &std::io::Error) -> Option<String> {
+    fn end_text(&mut self, error: &std::io::Error) -> Option<String> {
         self.log = None;
         Some(format!("The latency log {} ends here: {error}", self.path.display()))
     }

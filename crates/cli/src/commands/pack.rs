@@ -40,8 +40,8 @@ pub fn pack(args: &PackArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::refused(message).with_help("name a file elsewhere with -o"));
     }
     let mut share = Share::of("packing", packed::size(&args.result)?);
-    let (draft, gone) = sys::passing::watched(|| output.begin(), Draft::beside)?;
-    let written = packed::pack(&args.result, draft.file(), |bytes| share.more(bytes));
+    let (draft, gone) = sys::passing::watched(|| output.begin(), Draft::unfinished_path)?;
+    let written = packed::pack(&args.result, draft.file(), |bytes| share.add(bytes));
     written.map_err(|error| match error {
         PackError::Unwritten(error) => output.not_written(&error),
         error => error.into(),
@@ -75,7 +75,7 @@ pub fn unpack(args: &UnpackArgs) -> Result<ExitCode, Failure> {
     }
     let bytes = args.file.metadata().map_or(0, |found| found.len());
     let mut share = Share::of("unpacking", bytes);
-    packed::unpack_to(&args.file, &place, |bytes| share.more(bytes))?;
+    packed::unpack_to(&args.file, &place, |bytes| share.add(bytes))?;
     drop(share);
     let result = results::open(&place)?;
     say(&format!("{} made, {}", place.display(), sealed(&result)));

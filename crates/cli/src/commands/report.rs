@@ -28,7 +28,11 @@ pub fn code_of(result: &ResultSet) -> ExitCode {
 
 /// Returns exit code 1 with `--strict` where an expectation is missed, cannot be checked or did not run, or a question has no answer, and with
 /// `--fail-on` where a verdict is one of those named; otherwise `otherwise`. A question whose figure no run has is unclear.
-pub fn gated(view: &View, gates: &Gates, otherwise: ExitCode) -> Result<ExitCode, Failure> {
+pub fn gated_exit_code(
+    view: &View,
+    gates: &Gates,
+    otherwise: ExitCode,
+) -> Result<ExitCode, Failure> {
     let failed = [
         ExpectationOutcome::Missed,
         ExpectationOutcome::Unknown,
@@ -40,7 +44,7 @@ pub fn gated(view: &View, gates: &Gates, otherwise: ExitCode) -> Result<ExitCode
     let comparisons = view.figures.iter().flat_map(|row| row.comparisons.iter().flatten());
     let mut verdicts = comparisons.filter_map(|comparison| comparison.verdict);
     let lacks = view.figures.iter().any(|row| {
-        let none = row.comparisons.iter().flatten().any(|c| c.asked() && c.n == 0);
+        let none = row.comparisons.iter().flatten().any(|c| c.is_asked_about() && c.n == 0);
         let modelled = !view.simulated || analysis::is_simulated(&row.metric);
         row.asked && modelled && (!row.known() || none)
     });
@@ -58,7 +62,8 @@ pub fn gated(view: &View, gates: &Gates, otherwise: ExitCode) -> Result<ExitCode
 fn judged(view: &View, gates: &Gates) -> Result<(), Failure> {
     let mut rows = view.figures.iter().filter(|row| row.asked);
     let mut held = view.expectations.iter().map(|held| held.outcome);
-    let compared = |row: &FigureRow| row.comparisons.iter().flatten().any(|c| c.asked() && c.n > 0);
+    let compared =
+        |row: &FigureRow| row.comparisons.iter().flatten().any(|c| c.is_asked_about() && c.n > 0);
     let expected = gates.strict && held.any(|outcome| outcome != ExpectationOutcome::Elsewhere);
     let (gate, judged) = match (gates.strict, !gates.fail_on.is_empty()) {
         (_, true) => ("--fail-on", expected || rows.any(compared)),
@@ -114,7 +119,7 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     let paths: Vec<PathBuf> = args.results.iter().flat_map(|path| results_in(path)).collect();
     let views = paths.iter().map(|path| view_of(path)).collect::<Result<Vec<_>, _>>()?;
     let lists =
-        args.results.iter().filter_map(|path| super::bisect::said::page_of(path).transpose());
+        args.results.iter().filter_map(|path| super::bisect::texts::page_of(path).transpose());
     let lists = lists.collect::<Result<Vec<_>, _>>()?;
     let page = report::html::with_bisections(&lists, &views);
     output.write(page.as_bytes())?;

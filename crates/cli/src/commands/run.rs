@@ -12,7 +12,7 @@ use run::{
 };
 use sys::interrupt::Interrupt;
 
-use super::lab::with;
+use super::lab::with_view;
 use crate::args::RunArgs;
 use crate::choices::{earlier, ledger, result_directory, run_request, say_notes};
 use crate::failure::Failure;
@@ -45,7 +45,7 @@ pub fn say_about(scale: Option<&str>, paper: &mut Plan) {
 pub fn execute(
     args: &RunArgs,
     source: &ExperimentSource,
-    (asked, paper): (RunRequest, Plan),
+    (request, paper): (RunRequest, Plan),
     earlier: Option<Earlier>,
 ) -> Result<(RunOutcome, PathBuf), Failure> {
     let out = result_directory(&args.common, &paper)?;
@@ -58,16 +58,16 @@ pub fn execute(
     } else {
         let claimed = admit(args, source, &paper).map_err(|failure| match &args.common.resume {
             // A device may be held by what the killed run made on it.
-            Some(dir) => failure.or(&format!("fathom clean {}", dir.display())),
+            Some(dir) => failure.or_clean(&format!("fathom clean {}", dir.display())),
             None => failure,
         })?;
-        let request = RunRequest { seed: Some(paper.seed), sizes: claimed.sizes.clone(), ..asked };
-        let corpora = crate::corpora::made(&paper.needs, &interrupt)?;
+        let full = RunRequest { seed: Some(paper.seed), sizes: claimed.sizes.clone(), ..request };
+        let corpora = crate::corpora::generated(&paper.needs, &interrupt)?;
         let made = corpora.iter().map(|(name, held)| (name.clone(), held.path.clone())).collect();
         held = corpora;
         let (devices, claims) = (claimed.devices.clone(), claimed.claimed());
         let machine = LocalMachine::Real { devices, claimed: claims, made };
-        let mut plan = request.plan(source, FULL)?;
+        let mut plan = full.plan(source, FULL)?;
         plan.on_own_devices();
         (plan, machine, claimed)
     };
@@ -85,7 +85,7 @@ pub fn execute(
     let view = Arc::new(Mutex::new(RunView::new(args.common.json)));
     super::ends::acknowledge(&interrupt, &view);
     let shown = Arc::clone(&view);
-    let on = Box::new(move |e: &run::Event| with(&shown, |v| v.event(e)));
+    let on = Box::new(move |e: &run::Event| with_view(&shown, |v| v.event(e)));
     let ledger = ledger(&out, &plan, start, earlier, on)?;
     let quiet = args.common.quiet.filter(|_| !args.host.simulate);
     if args.host.simulate && args.common.quiet.is_some() {
@@ -93,7 +93,7 @@ pub fn execute(
     }
     let outcome = local::run(&plan, &machine, &args.common.inject, ledger, quiet, &interrupt);
     drop(held);
-    with(&view, |v| v.close());
+    with_view(&view, |v| v.close());
     Ok((outcome?, out))
 }
 

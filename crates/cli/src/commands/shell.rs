@@ -7,7 +7,7 @@ use lab::{Ending, FrameKind, Vm};
 use plan::{Needs, Plan};
 use run::{ExperimentSource, KeptStack, LAB, Mission, NoVariant, RunRequest};
 
-use super::lab::with;
+use super::lab::with_view;
 use crate::args::LabShellArgs;
 use crate::failure::Failure;
 use crate::guests::{prepare, prepare_plan};
@@ -32,7 +32,7 @@ pub fn open(args: &LabShellArgs) -> Result<ExitCode, Failure> {
     let needs = plan.as_ref().map_or_else(Needs::of_every_layer, |plan| plan.needs.clone());
     let needs = needs.beside(&by_hand);
     let view = Mutex::new(RunView::new(false));
-    let mut events = |event| with(&view, |v: &mut RunView| v.lab(&event));
+    let mut events = |event| with_view(&view, |v: &mut RunView| v.lab(&event));
     let prepared = match &kept {
         Some(kept) => {
             let mut kept_plan = of_its_kernel(kept, needs);
@@ -47,13 +47,13 @@ pub fn open(args: &LabShellArgs) -> Result<ExitCode, Failure> {
     };
     let mut spec = spec.for_user();
     spec.mission = mission.encode()?;
-    with(&view, |v| v.close());
+    with_view(&view, |v| v.close());
     let mut vm = Vm::start(&spec)?;
     let end = lab::shell::attach(&mut vm, &mut |frame| {
         if frame.kind == FrameKind::Payload
             && let Ok(run::Message::Event(event)) = run::Message::decode(&frame.payload)
         {
-            with(&view, |v| v.event(&event));
+            with_view(&view, |v| v.event(&event));
         }
     })?;
     match end.ending {

@@ -10,7 +10,7 @@ use units::show::grouped;
 
 use crate::args::{BENCH, ShowArgs};
 use crate::failure::Failure;
-use crate::terminal::{Out, Style, Text, answer, csv, json, lost, say_line, width};
+use crate::terminal::{Out, Style, Text, answer, csv, json, note_lost_output, say_line, width};
 
 /// The file that makes a directory a comparison of engines.
 const COMPARISON: &str = "bench.json";
@@ -38,11 +38,11 @@ pub fn run(args: &ShowArgs) -> Result<ExitCode, Failure> {
         answer(&Text::as_it_is(&report::markdown::result(&view, args.all)));
     } else {
         let colour = Style::of_stdout().colour();
-        let text = if args.all { report::terminal::whole } else { report::terminal::text };
-        answer(&Text::made(&text(&view, width(), colour)));
+        let text = if args.all { report::terminal::full_text } else { report::terminal::text };
+        answer(&Text::preformatted(&text(&view, width(), colour)));
     }
     let code = super::report::exit_code([&view]);
-    super::report::gated(&view, &args.gates, code)
+    super::report::gated_exit_code(&view, &args.gates, code)
 }
 
 /// The counters of the layers of a result.
@@ -52,7 +52,7 @@ fn layer_counters(args: &ShowArgs) -> Result<ExitCode, Failure> {
         let counters = report::counters::json(&set);
         json(&serde_json::to_string_pretty(&counters).map_err(Failure::data)?);
     } else {
-        answer(&Text::made(&report::counters::text(&set, width(), args.all)));
+        answer(&Text::preformatted(&report::counters::text(&set, width(), args.all)));
     }
     Ok(super::report::code_of(&set))
 }
@@ -97,7 +97,7 @@ fn io_log(path: &Path) -> Result<ExitCode, Failure> {
     loop {
         let shown = if terminal { printable(&line) } else { line.as_str().into() };
         if let Err(error) = writeln!(out, "{shown}") {
-            lost(error);
+            note_lost_output(error);
             return Ok(ExitCode::SUCCESS);
         }
         match reader.next() {
@@ -106,7 +106,7 @@ fn io_log(path: &Path) -> Result<ExitCode, Failure> {
         }
     }
     if let Err(error) = out.flush() {
-        lost(error);
+        note_lost_output(error);
     }
     let note = Style::of_stderr().note("note:");
     let damaged = reader.damaged();

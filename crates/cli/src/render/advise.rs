@@ -23,12 +23,12 @@ impl AdviseView {
     }
 
     /// Shows how many records files have so far, while it is not known how many there are.
-    pub fn looked(&mut self, records: u64) {
+    pub fn note_records(&mut self, records: u64) {
         self.say(|| format!("{} records looked at", grouped(records)));
     }
 
     /// Shows how many of the I/Os were taken.
-    pub fn taken(&mut self, ios: u64, all: u64) {
+    pub fn note_ios(&mut self, ios: u64, all: u64) {
         self.say(|| format!("{} of {} I/Os", grouped(ios), grouped(all)));
     }
 

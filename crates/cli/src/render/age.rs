@@ -167,9 +167,9 @@ fn classes(text: &mut Text, classes: &[SizeClass], size: &dyn Fn(u64) -> String)
 
 fn troubles(text: &mut Text, age: &Age) {
     let (files, style) = (&age.files, Style::of_stdout());
-    let mut note = |said: String| {
+    let mut note = |message: String| {
         text.line("");
-        text.line(style.note("note:").and(said));
+        text.line(style.note("note:").and(message));
     };
     if files.left_out > 0 {
         let places = counted(files.left_out, "directory", "directories");

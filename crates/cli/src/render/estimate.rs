@@ -255,11 +255,11 @@ pub fn sizing_text(sizing: &Sizing) -> Text {
 }
 
 /// Each trouble once, with how often it was met.
-fn told_once(troubles: &[Trouble]) -> Vec<(String, usize)> {
+fn with_counts(troubles: &[Trouble]) -> Vec<(String, usize)> {
     let mut counted: Vec<(String, usize)> = Vec::new();
     for trouble in troubles {
         let line = format!("{}: {}", trouble.path, trouble.what);
-        match counted.iter_mut().find(|(own, _)| *own == line) {
+        match counted.iter_mut().find(|(counted_line, _)| *counted_line == line) {
             Some((_, times)) => *times += 1,
             None => counted.push((line, 1)),
         }
@@ -324,9 +324,9 @@ fn troubles(text: &mut Text, answer: &Answer) {
         );
     }
     in_use(sources, style);
-    for (said, times) in told_once(&sources.troubles) {
+    for (message, times) in with_counts(&sources.troubles) {
         let times = if times > 1 { format!(" ({times} times)") } else { String::new() };
-        say_line(style.note("warning:").and(format!("{said}{times}")));
+        say_line(style.note("warning:").and(format!("{message}{times}")));
     }
     if sources.unreadable + sources.changed == 0 {
         return;

@@ -49,7 +49,7 @@ impl Share {
     }
 
     /// Counts bytes as done.
-    pub fn more(&mut self, bytes: u64) {
+    pub fn add(&mut self, bytes: u64) {
         self.done += bytes;
         if let Some(bar) = &self.bar {
             set_fraction(bar, (self.all > 0).then(|| self.done as f64 / self.all as f64));

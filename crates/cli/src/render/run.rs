@@ -144,7 +144,7 @@ impl RunView {
                 self.giving_back = Some(now);
             }
             Event::Looked { after, claims, next, stopped } => {
-                for text in looked(*after, claims, *next, stopped.as_deref()) {
+                for text in look_texts(*after, claims, *next, stopped.as_deref()) {
                     self.line(self.style.note("look:").and(text));
                 }
             }
@@ -209,16 +209,16 @@ fn waits(gone: Duration) -> Option<String> {
 }
 
 /// Returns the outcome of a look at the verdicts so far: `after 5 repeats decided: IOPS of randwrite (vdo worse)`, and what is still open.
-fn looked(
+fn look_texts(
     after: u32,
     claims: &[run::QuestionState],
     next: Option<u32>,
     stopped: Option<&str>,
 ) -> Vec<String> {
-    let list = |decided: bool, said: &dyn Fn(&run::QuestionState) -> String| {
+    let list = |decided: bool, describe: &dyn Fn(&run::QuestionState) -> String| {
         let of = claims.iter().filter(|claim| claim.decided == decided);
         let items: Vec<_> =
-            of.map(|claim| format!("{} ({})", claim.question, said(claim))).collect();
+            of.map(|claim| format!("{} ({})", claim.question, describe(claim))).collect();
         (!items.is_empty()).then(|| items.join(", "))
     };
     let verdict = |claim: &run::QuestionState| {
@@ -233,10 +233,11 @@ fn looked(
         }
         None => claim.variant.clone(),
     };
-    let decided = list(true, &verdict).map(|said| format!("after {after} repeats decided: {said}"));
-    let open = list(false, &needed).map(|said| {
+    let decided =
+        list(true, &verdict).map(|names| format!("after {after} repeats decided: {names}"));
+    let open = list(false, &needed).map(|names| {
         let next = next.map_or_else(String::new, |next| format!("; the next look is after {next}"));
-        format!("after {after} repeats open: {said}{next}")
+        format!("after {after} repeats open: {names}{next}")
     });
     let stopped = stopped.map(|why| format!("the run stops {why}"));
     [decided, open, stopped].into_iter().flatten().collect()
@@ -274,20 +275,20 @@ mod tests {
             claim("IOPS of randwrite", "worse", None),
             claim("p99 latency of randwrite", "unclear", Some((8, 31))),
         ];
-        let said = [
+        let expected = [
             "after 5 repeats decided: IOPS of randwrite (vdo worse)",
             "after 5 repeats open: p99 latency of randwrite (vdo, 8 to 31 repeats would decide); the next look is after 8",
         ];
-        assert_eq!(looked(5, &claims, Some(8), None), said);
-        let stopped = looked(5, &claims[..1], None, Some("after 5 of at most 27 repeats: x"));
+        assert_eq!(look_texts(5, &claims, Some(8), None), expected);
+        let stopped = look_texts(5, &claims[..1], None, Some("after 5 of at most 27 repeats: x"));
         assert_eq!(stopped[1], "the run stops after 5 of at most 27 repeats: x");
     }
 
     #[test]
     fn a_guest_that_takes_its_time_to_go_is_told_from_two_seconds_on() {
         assert_eq!(waits(Duration::from_millis(1999)), None);
-        let said = waits(Duration::from_millis(17_900));
-        assert_eq!(said.as_deref(), Some("giving back the guest's disks, 17 s"));
+        let notice = waits(Duration::from_millis(17_900));
+        assert_eq!(notice.as_deref(), Some("giving back the guest's disks, 17 s"));
     }
 
     #[test]

@@ -54,7 +54,7 @@ fn advice_says_what_was_recorded_what_pays_and_what_it_cannot_know() {
         (&all["vdo"]["cache_mib"], all["vdo"]["logical_bytes"].as_u64()),
         (&128.into(), Some(256 << 20))
     );
-    let said = expect(0, &["advise", &trace, "--chunk", "1M", "--price", "ssd=0.1/GiB"]).out;
+    let text = expect(0, &["advise", &trace, "--chunk", "1M", "--price", "ssd=0.1/GiB"]).out;
     for phrase in [
         "to ssd, a disk like ssd",
         "chunks of 1 MiB",
@@ -64,7 +64,7 @@ fn advice_says_what_was_recorded_what_pays_and_what_it_cannot_know() {
         "ten minutes",
         "ssd",
     ] {
-        assert!(said.contains(phrase), "'{phrase}' is not in:\n{said}");
+        assert!(text.contains(phrase), "'{phrase}' is not in:\n{text}");
     }
 }
 
@@ -94,8 +94,8 @@ fn a_load_that_only_writes_is_told_of_its_writes() {
         (&all["cache"]["decided_by"], &all["ios"]["read"]["ios"]),
         (&"writes".into(), &0.into())
     );
-    let said = expect(0, &["advise", &trace]).out;
-    assert!(said.contains("of the writes") && said.contains("nothing is saved"), "{said}");
+    let text = expect(0, &["advise", &trace]).out;
+    assert!(text.contains("of the writes") && text.contains("nothing is saved"), "{text}");
     let flushes = recorded(dir.path(), "flushes.trace", "flush=100");
     refused(5, &[&flushes], &["no read and no write", "blktrace -d"]);
 }
@@ -133,8 +133,8 @@ fn what_is_no_trace_is_refused_with_what_is_one() {
         let answer = expect(2, &["advise", &logs[0], option, value]);
         assert!(answer.err.contains(phrase), "{}", answer.err);
     }
-    let said = expect(0, &["advise", &logs[0]]).out;
-    assert!(said.contains("does not pay") && said.contains("Neither pays"), "{said}");
+    let text = expect(0, &["advise", &logs[0]]).out;
+    assert!(text.contains("does not pay") && text.contains("Neither pays"), "{text}");
     refused(2, &[&logs[0], &logs[0]], &["are the same", "name each file once"]);
 }
 

@@ -211,7 +211,7 @@ fn ageing(kind: &str, more: &str) -> String {
 fn a_stage_makes_a_file_system_old_and_its_record_has_both_ages() {
     let folder = tempfile::tempdir().unwrap();
     let write = |text: String| std::fs::write(folder.path().join("old.toml"), text).unwrap();
-    for (more, said) in [
+    for (more, message) in [
         ("fill = \"100%\"", "fill cannot be"),
         ("append = \"0\"", "append cannot be 0"),
         ("append = \"1G\"", "do not fit"),
@@ -226,14 +226,18 @@ fn a_stage_makes_a_file_system_old_and_its_record_has_both_ages() {
     ] {
         write(ageing("xfs", more));
         let strange = fathom_in(folder.path(), &["explain", "old.toml"]);
-        assert!(strange.code == Some(2) && strange.err.contains(said), "{more}: {}", strange.err);
+        assert!(
+            strange.code == Some(2) && strange.err.contains(message),
+            "{more}: {}",
+            strange.err
+        );
     }
     // The bytes end it long before the rounds do.
     write(ageing("xfs", "append = \"1G\"\nbytes = \"2M\"").replace("1G", "1M"));
     assert_eq!(fathom_in(folder.path(), &["explain", "old.toml"]).code, Some(0));
     write(ageing("xfs", "duration = \"60s\"\nfill = \"90%\""));
-    let told = fathom_in(folder.path(), &["explain", "old.toml"]).out;
-    assert!(told.contains("40 files grow by 16 KiB in turn, 20 rounds (or 60 s)"), "{told}");
+    let text = fathom_in(folder.path(), &["explain", "old.toml"]).out;
+    assert!(text.contains("40 files grow by 16 KiB in turn, 20 rounds (or 60 s)"), "{text}");
     let simulated = fathom_in(folder.path(), &["run", "old.toml", "--simulate", "--out", "s"]);
     assert_eq!(simulated.code, Some(0), "{}", simulated.err);
     for (kind, more, ended_by, rounds) in [

@@ -44,16 +44,19 @@ fn the_first_slow_variant_is_named_with_every_measurement() {
     let file = list(dir.path(), 8, |at| at >= 6);
     let answer = expect(0, &hunt(&file, &out, &ENDS));
     assert!(answer.out.contains("v6 is the first that is bad"), "{}", answer.out);
-    for said in ["v5", "not measured", "03-v4-1", "the good end beside itself: good"] {
-        assert!(answer.out.contains(said), "{said}: {}", answer.out);
+    for phrase in ["v5", "not measured", "03-v4-1", "the good end beside itself: good"] {
+        assert!(answer.out.contains(phrase), "{phrase}: {}", answer.out);
     }
     assert!(answer.err.contains("8 candidates, about 5 measurements"), "{}", answer.err);
     // The same command has nothing left to do, and says the same.
     let again = fathom_in(dir.path(), &hunt(&file, &out, &[&ENDS[..], &["--json"]].concat()));
     assert_eq!(again.code, Some(0), "{}", again.err);
-    let told = document(&again);
-    assert_eq!((told["outcome"].as_str(), told["named"][0].as_str()), (Some("named"), Some("v6")));
-    let candidates = told["candidates"].as_array().unwrap();
+    let report = document(&again);
+    assert_eq!(
+        (report["outcome"].as_str(), report["named"][0].as_str()),
+        (Some("named"), Some("v6"))
+    );
+    let candidates = report["candidates"].as_array().unwrap();
     assert_eq!(candidates.len(), 8);
     let word = |at: usize| candidates[at - 1]["step"]["word"].as_str();
     assert_eq!((word(4), word(5), word(6)), (Some("good"), Some("good"), Some("bad")));
@@ -126,8 +129,8 @@ fn an_interrupt_ends_it_with_what_is_known() {
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
-    let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((&told["outcome"], &told["ends"]["word"]), (&"open".into(), &"bad".into()));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&report["outcome"], &report["ends"]["word"]), (&"open".into(), &"bad".into()));
     expect(0, &hunt(&file, &out, &ENDS));
 }
 
@@ -291,13 +294,13 @@ fn the_page_of_a_bisection_has_the_list_with_every_pair() {
     let page = dir.path().join("page.html");
     expect(0, &["report", text(&out), "-o", text(&page)]);
     let page = std::fs::read_to_string(page).unwrap();
-    for said in [
+    for phrase in [
         "v3 is the first that is bad",
         "the border is dashed",
         "Every pair in figures",
         "02-itself-1",
     ] {
-        assert!(page.contains(said), "{said}");
+        assert!(page.contains(phrase), "{phrase}");
     }
     let (head, _) = page.split_once("<main>").unwrap();
     let dots: usize = head
@@ -349,17 +352,17 @@ fn git_names_the_slow_commit_among_sixteen_and_stops_where_something_else_is_wro
              --candidate v2 --worse-by 15% --out ../steps-$$ {more}; code=$?; rm -rf ../steps-$$; exit $code"
         );
         let output = git(&["bisect", "run", "sh", "-c", &step]).unwrap();
-        let said = [output.stdout, output.stderr].concat();
-        (output.status.success(), String::from_utf8_lossy(&said).into_owned())
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.success(), String::from_utf8_lossy(&text).into_owned())
     };
-    let (ended, said) = bisect("");
+    let (ended, messages) = bisect("");
     let named = git(&["rev-parse", "c11"]).unwrap().stdout;
     let named = format!("{} is the first bad commit", String::from_utf8_lossy(&named).trim());
-    assert!(ended && said.contains(&named), "{said}");
+    assert!(ended && messages.contains(&named), "{messages}");
     // A log that cannot be written is no word on a commit.
     for more in ["--log /nowhere/at/all", "--stage no_such", "--no-such-option"] {
-        let (ended, said) = bisect(more);
-        assert!(!ended && !said.contains("is the first bad commit"), "{more}: {said}");
+        let (ended, output) = bisect(more);
+        assert!(!ended && !output.contains("is the first bad commit"), "{more}: {output}");
     }
 }
 

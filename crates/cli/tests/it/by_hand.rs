@@ -18,9 +18,9 @@ fn what_is_set_beside_a_file_counts_and_is_kept_with_the_result() {
     assert!(kept.ends_with(end), "{kept}");
     let plan = expect(0, &[&["explain", "vdo-vs-plain"][..], &set].concat()).out;
     assert!(plan.contains("vdo.block_map_cache = \"256M\"") && plan.contains("depth 7"), "{plan}");
-    for (wrong, said) in [("vdo.dedupe", "KEY=VALUE"), ("vdo.no_such=1", "no_such")] {
+    for (wrong, message) in [("vdo.dedupe", "KEY=VALUE"), ("vdo.no_such=1", "no_such")] {
         let answer = expect(2, &["explain", "vdo-vs-plain", "--set", wrong]);
-        assert!(answer.err.contains(said), "{wrong}: {}", answer.err);
+        assert!(answer.err.contains(message), "{wrong}: {}", answer.err);
     }
 }
 

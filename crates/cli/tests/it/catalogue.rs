@@ -25,8 +25,8 @@ fn without_names_every_shipped_experiment_is_listed_with_its_cells_and_time() {
 
 #[test]
 fn without_a_number_what_takes_at_most_three_minutes_a_repeat_runs_five_times_and_the_rest_once() {
-    let repeats = |asked: &[&str]| {
-        let document = json(&[&["catalogue", "--json"], asked].concat());
+    let repeats = |options: &[&str]| {
+        let document = json(&[&["catalogue", "--json"], options].concat());
         let entries = document["experiments"].as_array().unwrap().iter();
         let known = |entry: &serde_json::Value| {
             let about = entry["about_ns"].as_u64().unwrap();
@@ -48,8 +48,8 @@ fn as_many_repeats_as_are_needed_are_taken_where_they_can_be_decided_and_elsewhe
     let document = json(&["catalogue", "--repeat", "auto:12", "--json"]);
     let entries = document["experiments"].as_array().unwrap();
     let repeat = |name: &str| {
-        let own = entries.iter().find(|entry| entry["name"] == name).unwrap();
-        own["repeat"].as_u64().unwrap()
+        let found = entries.iter().find(|entry| entry["name"] == name).unwrap();
+        found["repeat"].as_u64().unwrap()
     };
     assert_eq!(
         (repeat("vdo-vs-plain"), repeat("dedupe-cost")),

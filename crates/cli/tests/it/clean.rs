@@ -75,9 +75,9 @@ fn change(out: &Path, change: impl FnOnce(&mut Value)) {
 fn clean(out: &Path, more: &[&str]) -> (Answer, Value) {
     let args = [&["clean", text(out), "--json"], more].concat();
     let answer = fathom_in(&std::env::temp_dir(), &args);
-    let told = serde_json::from_str(answer.out.trim());
-    let told = told.unwrap_or_else(|error| panic!("{error}: {}{}", answer.out, answer.err));
-    (answer, told)
+    let parsed = serde_json::from_str(answer.out.trim());
+    let report = parsed.unwrap_or_else(|error| panic!("{error}: {}{}", answer.out, answer.err));
+    (answer, report)
 }
 
 #[test]
@@ -92,30 +92,30 @@ fn what_carries_the_tag_is_listed_first_and_taken_down_when_that_is_said() {
         return skip(name, "loop devices cannot be made and mounted (needs root)");
     };
     let before = std::fs::read(out.join("transcript.jsonl")).unwrap();
-    let (answer, told) = clean(&out, &[]);
+    let (answer, report) = clean(&out, &[]);
     assert_eq!(answer.code, Some(0), "{}", answer.err);
-    assert_eq!(told["found"].as_array().unwrap().len(), 2, "{told}");
+    assert_eq!(report["found"].as_array().unwrap().len(), 2, "{report}");
     let commands =
         [format!("umount {}", text(&ours.at)), format!("losetup --detach {}", ours.device)];
-    assert_eq!(told["commands"], serde_json::json!(commands));
+    assert_eq!(report["commands"], serde_json::json!(commands));
     assert!(answer.err.contains("--yes takes it down") && ours.is_mounted(), "{}", answer.err);
     assert_eq!(std::fs::read(out.join("transcript.jsonl")).unwrap(), before);
 
     // What is in use stays, and is told.
     let held = std::fs::File::create(ours.at.join("held")).unwrap();
-    let (answer, told) = clean(&out, &["--yes"]);
+    let (answer, report) = clean(&out, &["--yes"]);
     assert_eq!(answer.code, Some(6), "{}", answer.err);
-    assert_eq!(told["left"].as_array().unwrap().len(), 2, "{told}");
+    assert_eq!(report["left"].as_array().unwrap().len(), 2, "{report}");
     drop(held);
 
-    let (answer, told) = clean(&out, &["--yes"]);
-    assert_eq!((answer.code, &told["left"]), (Some(0), &serde_json::json!([])), "{}", answer.err);
+    let (answer, report) = clean(&out, &["--yes"]);
+    assert_eq!((answer.code, &report["left"]), (Some(0), &serde_json::json!([])), "{}", answer.err);
     assert!(!ours.is_mounted() && !ours.is_attached());
     assert!(other.is_mounted() && other.is_attached(), "another run's device was touched");
     let after = std::fs::read_to_string(out.join("transcript.jsonl")).unwrap();
     assert!(after.contains(&commands[0]) && after.contains("losetup"), "{after}");
-    let (_, told) = clean(&out, &["--yes"]);
-    assert_eq!(told["found"], serde_json::json!([]));
+    let (_, report) = clean(&out, &["--yes"]);
+    assert_eq!(report["found"], serde_json::json!([]));
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn a_run_that_still_goes_on_is_not_cleaned() {
 #[test]
 fn of_a_run_in_the_lab_and_of_a_simulated_one_nothing_is_on_the_host() {
     let (_dir, out) = killed("0badcafe");
-    for (key, value, said) in
+    for (key, value, message) in
         [("simulated", Value::from(true), "simulated"), ("accelerator", "tcg".into(), "lab")]
     {
         change(&out, |manifest| {
@@ -145,7 +145,7 @@ fn of_a_run_in_the_lab_and_of_a_simulated_one_nothing_is_on_the_host() {
         });
         let answer = expect(0, &["clean", text(&out), "--yes"]);
         assert!(
-            answer.out.contains("nothing to clean") && answer.out.contains(said),
+            answer.out.contains("nothing to clean") && answer.out.contains(message),
             "{}",
             answer.out
         );

@@ -49,11 +49,11 @@ impl Scene {
     fn start(&self, out: &str, repeat: u32, script: &str) -> Child {
         let arguments = self.arguments(repeat, script);
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let said = fs::File::create(self.at("said")).unwrap();
+        let log_file = fs::File::create(self.at("said")).unwrap();
         command(&[&arguments[..], &["--out", out]].concat())
             .current_dir(self.dir.path())
             .stdout(Stdio::null())
-            .stderr(said)
+            .stderr(log_file)
             .spawn()
             .unwrap()
     }
@@ -63,11 +63,11 @@ impl Scene {
         let _ = fs::remove_file(link);
         std::os::unix::fs::symlink(&self.disk.path, link).unwrap();
         let device = format!("data={}", text(link));
-        let said = fs::File::create(self.at("said")).unwrap();
+        let log_file = fs::File::create(self.at("said")).unwrap();
         command(&["run", "clean.toml", "--device", &device, "--allow-commands", "--resume", out])
             .current_dir(self.dir.path())
             .stdout(Stdio::null())
-            .stderr(said)
+            .stderr(log_file)
             .spawn()
             .unwrap()
     }
@@ -138,9 +138,13 @@ fn a_run_is_not_taken_down_by_the_copy_of_its_result() {
     ] {
         let answer = ground.fathom(arguments);
         assert_eq!(answer.code, Some(4), "{arguments:?}: {}\n{}", answer.out, answer.err);
-        let said = format!("process {} writes into {}", run.id(), ground.at("r").display());
-        for said in [&*tag, "still goes on", &said, "help:"] {
-            assert!(answer.err.contains(said), "{arguments:?}: {said}: {}", answer.err);
+        let phrase = format!("process {} writes into {}", run.id(), ground.at("r").display());
+        for expected_phrase in [&*tag, "still goes on", &phrase, "help:"] {
+            assert!(
+                answer.err.contains(expected_phrase),
+                "{arguments:?}: {expected_phrase}: {}",
+                answer.err
+            );
         }
         assert!(begun().is_some(), "{arguments:?} took it down");
     }
@@ -170,19 +174,19 @@ fn whenever_a_run_is_killed_cleaning_leaves_nothing_of_it() {
         let ended = run.try_wait().unwrap();
         run.kill().unwrap();
         run.wait().unwrap();
-        let said = fs::read_to_string(ground.at("said")).unwrap();
+        let log = fs::read_to_string(ground.at("said")).unwrap();
         assert!(
-            !said.contains("error:"),
-            "{kill}: what was before it is in its way: {said}, {ended:?}"
+            !log.contains("error:"),
+            "{kill}: what was before it is in its way: {log}, {ended:?}"
         );
         // Killed before it wrote down what it is: it has made nothing.
         let Some(tag) = ground.tag(&out) else { continue };
         let answer = ground.fathom(&["clean", &out, "--yes", "--json"]);
         assert_eq!(answer.code, Some(0), "{kill}: {}\n{}", answer.out, answer.err);
         assert_eq!(ground.left(&tag), Vec::<String>::new(), "{kill}: {}", answer.out);
-        let told: serde_json::Value = serde_json::from_str(answer.out.trim()).unwrap();
-        assert_eq!(told["left_alone"], serde_json::json!([]), "{kill}");
-        found.extend(told["found"].as_array().unwrap().iter().map(ToString::to_string));
+        let document: serde_json::Value = serde_json::from_str(answer.out.trim()).unwrap();
+        assert_eq!(document["left_alone"], serde_json::json!([]), "{kill}");
+        found.extend(document["found"].as_array().unwrap().iter().map(ToString::to_string));
     }
     // The moments were such that there was something to do.
     for what in ["mount at /run/fathom_", "signature of the run on /dev/loop"] {
@@ -201,8 +205,8 @@ fn a_loop_device_on_a_file_in_the_stack_goes_before_what_it_keeps_mounted() {
     let tag = ground.tag("r").unwrap();
     // The device is mounted still, and the next run says what frees it.
     let next = ground.start("next", 1, "true").wait().unwrap();
-    let said = fs::read_to_string(ground.at("said")).unwrap();
-    assert!(!next.success() && said.contains("fathom clean"), "{said}");
+    let log = fs::read_to_string(ground.at("said")).unwrap();
+    assert!(!next.success() && log.contains("fathom clean"), "{log}");
     let answer = ground.fathom(&["clean", "r", "--yes"]);
     assert_eq!(answer.code, Some(0), "{}\n{}", answer.out, answer.err);
     assert_eq!(ground.left(&tag), Vec::<String>::new(), "{}", answer.out);
@@ -214,8 +218,8 @@ fn a_file_that_was_written_where_nothing_was_mounted_is_named() {
     let Some(ground) = Scene::new(name) else { return };
     let script = "umount -l {mount}; cp /etc/hostname {mount}/y";
     ground.start("r", 1, script).wait().unwrap();
-    let said = fs::read_to_string(ground.at("said")).unwrap();
-    assert!(said.contains("go on after the command"), "{said}");
+    let log = fs::read_to_string(ground.at("said")).unwrap();
+    assert!(log.contains("go on after the command"), "{log}");
     let file = format!("/run/fathom_{}_xfs/y", ground.tag("r").unwrap());
     let answer = ground.fathom(&["clean", "r", "--yes"]);
     assert_eq!(answer.code, Some(6), "{}\n{}", answer.out, answer.err);
@@ -297,8 +301,8 @@ fn a_run_goes_on_with_the_device_that_it_began_on_and_with_no_other() {
     };
     let answer = resume(&other.path, "--destroy-data");
     assert_eq!(answer.code, Some(4), "{}\n{}", answer.out, answer.err);
-    for said in ["for 'data'", "it was a loop device on", "and is a loop device on", "help:"] {
-        assert!(answer.err.contains(said), "{said}: {}", answer.err);
+    for phrase in ["for 'data'", "it was a loop device on", "and is a loop device on", "help:"] {
+        assert!(answer.err.contains(phrase), "{phrase}: {}", answer.err);
     }
     assert!(fs::read(&other.path).unwrap()[..1 << 20].iter().all(|byte| *byte == 0x5A));
     // The same one under another name is the same; what it is to do is short now.
@@ -321,8 +325,8 @@ fn a_run_goes_on_with_the_device_that_it_began_on_and_with_no_other() {
     until("it never went on", || begun().is_some());
     goes_on.kill().unwrap();
     goes_on.wait().unwrap();
-    let said = fs::read_to_string(ground.at("said")).unwrap();
-    assert!(said.contains("was not checked"), "{said}");
+    let log = fs::read_to_string(ground.at("said")).unwrap();
+    assert!(log.contains("was not checked"), "{log}");
     assert_eq!(ground.fathom(&["clean", "r", "--yes"]).code, Some(0));
 }
 

@@ -85,12 +85,12 @@ fn a_corpus_is_made_once_and_read_by_commands_on_this_machine() {
             .env("FATHOM_CACHE", dir.path().join("cache"))
             .output()
             .unwrap();
-        let said = String::from_utf8_lossy(&run.stderr);
-        assert!(run.status.success(), "{said}");
+        let errors = String::from_utf8_lossy(&run.stderr);
+        assert!(run.status.success(), "{errors}");
         assert_eq!(
-            said.contains("making the corpus mine: 4 MiB in files of 64 KiB"),
+            errors.contains("making the corpus mine: 4 MiB in files of 64 KiB"),
             says,
-            "{said}"
+            "{errors}"
         );
         let did = stages(&dir.path().join(out));
         assert_eq!(did[1]["command"]["figures"]["files"], 128.0, "{}", did[1]);
@@ -103,8 +103,8 @@ fn a_command_of_somebody_elses_experiment_runs_on_this_machine_only_by_the_word_
     let experiment = experiment(dir.path(), &corpus(dir.path()), COPY);
     let answer = fathom_in(dir.path(), &["run", &experiment, "--device", "data=/dev/null"]);
     assert_eq!(answer.code, Some(4), "{}", answer.err);
-    for said in ["'copy'", "cp -r {corpus.mine}", "--allow-commands", "fathom lab run"] {
-        assert!(answer.err.contains(said), "{said}: {}", answer.err);
+    for phrase in ["'copy'", "cp -r {corpus.mine}", "--allow-commands", "fathom lab run"] {
+        assert!(answer.err.contains(phrase), "{phrase}: {}", answer.err);
     }
     let package = self::experiment(dir.path(), "[corpora.mine]\npackage = \"git\"", COPY);
     let answer = fathom_in(dir.path(), &["run", &package, "--allow-commands"]);
@@ -182,8 +182,8 @@ fn a_command_on_a_real_file_system_is_measured_and_what_fails_is_told() {
     let killed = did[1]["command"]["killed"].as_array().unwrap();
     assert!(!killed.is_empty() && killed[0].as_str().unwrap().contains("sleep 67"), "{killed:?}");
     assert_eq!(did[0]["command"]["killed"], serde_json::json!([]));
-    let told = format!("{}{}", answer.out, answer.err);
-    assert!(told.contains("had to be killed") && told.contains("sleep 67"), "{told}");
+    let output = format!("{}{}", answer.out, answer.err);
+    assert!(output.contains("had to be killed") && output.contains("sleep 67"), "{output}");
 }
 
 #[test]

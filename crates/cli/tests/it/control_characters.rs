@@ -18,7 +18,7 @@ fn harmless(words: &[&str], answer: &Answer) -> String {
 }
 
 /// Runs `fathom` in `dir`, insists on its exit code, and that the hostile name is told of as it can be shown.
-fn told(dir: &Path, code: i32, words: &[&str]) -> String {
+fn run_harmless(dir: &Path, code: i32, words: &[&str]) -> String {
     let answer = fathom_in(dir, words);
     let all = harmless(words, &answer);
     assert_eq!(answer.code, Some(code), "{words:?}: {all}");
@@ -38,7 +38,8 @@ fn experiment() -> String {
 fn a_load_tells_of_its_targets_and_logs_in_characters_that_can_be_shown() {
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let load = ["load", HOSTILE, "other", "--size", "1M", "--ops", "write=100", "--ios", "20"];
-    let all = told(dir.path(), 0, &[&load[..], &["--io-log", &format!("log{HOSTILE}")]].concat());
+    let all =
+        run_harmless(dir.path(), 0, &[&load[..], &["--io-log", &format!("log{HOSTILE}")]].concat());
     assert!(all.matches(SHOWN).count() >= 3, "start, target and log: {all}");
     // For programs the name stays what it is.
     let answer = fathom_in(dir.path(), &["load", HOSTILE, "other", "--ios", "20", "--json"]);
@@ -51,17 +52,17 @@ fn a_load_tells_of_its_targets_and_logs_in_characters_that_can_be_shown() {
 fn errors_tell_of_paths_and_of_what_was_typed_in_characters_that_can_be_shown() {
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let typed = format!("--{HOSTILE}");
-    told(dir.path(), 2, &["estimate", HOSTILE]);
-    told(dir.path(), 2, &["age", HOSTILE]);
-    told(dir.path(), 2, &["show", HOSTILE]);
-    told(dir.path(), 2, &["report", HOSTILE, "-o", "page.html"]);
-    told(dir.path(), 2, &["report", "x", "-o", &format!("no/{HOSTILE}")]);
-    told(dir.path(), 2, &["explain", HOSTILE]);
-    told(dir.path(), 2, &["load", HOSTILE]);
-    told(dir.path(), 2, &["load", "y", "--size", "1M", &typed]);
-    told(dir.path(), 2, &["load", "y", "--size", HOSTILE]);
-    told(dir.path(), 2, &["load", "y", "--backend", HOSTILE]);
-    told(dir.path(), 2, &[HOSTILE]);
+    run_harmless(dir.path(), 2, &["estimate", HOSTILE]);
+    run_harmless(dir.path(), 2, &["age", HOSTILE]);
+    run_harmless(dir.path(), 2, &["show", HOSTILE]);
+    run_harmless(dir.path(), 2, &["report", HOSTILE, "-o", "page.html"]);
+    run_harmless(dir.path(), 2, &["report", "x", "-o", &format!("no/{HOSTILE}")]);
+    run_harmless(dir.path(), 2, &["explain", HOSTILE]);
+    run_harmless(dir.path(), 2, &["load", HOSTILE]);
+    run_harmless(dir.path(), 2, &["load", "y", "--size", "1M", &typed]);
+    run_harmless(dir.path(), 2, &["load", "y", "--size", HOSTILE]);
+    run_harmless(dir.path(), 2, &["load", "y", "--backend", HOSTILE]);
+    run_harmless(dir.path(), 2, &[HOSTILE]);
 }
 
 #[test]
@@ -69,22 +70,22 @@ fn an_experiment_and_its_result_tell_of_themselves_in_characters_that_can_be_sho
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let file = dir.path().join("hostile.toml");
     fs::write(&file, experiment()).unwrap();
-    told(dir.path(), 0, &["explain", text(&file)]);
+    run_harmless(dir.path(), 0, &["explain", text(&file)]);
     let answer = fathom_in(dir.path(), &["explain", text(&file), "--json"]);
     let explained: serde_json::Value = serde_json::from_str(&answer.out).unwrap();
     assert_eq!(explained["about"], HOSTILE);
     let out = format!("result{HOSTILE}");
     let run = ["run", text(&file), "--simulate", "--repeat", "1", "--out", &out];
-    told(dir.path(), 0, &run);
-    told(dir.path(), 4, &run);
+    run_harmless(dir.path(), 0, &run);
+    run_harmless(dir.path(), 4, &run);
     for words in [&["show", &out][..], &["doctor", &out]] {
         harmless(words, &fathom_in(dir.path(), words));
     }
-    told(dir.path(), 0, &["report", &out, "-o", &format!("page{HOSTILE}.html")]);
+    run_harmless(dir.path(), 0, &["report", &out, "-o", &format!("page{HOSTILE}.html")]);
     // A mistake in a file of that name, on a line that holds more of it.
     let bad = dir.path().join(format!("{HOSTILE}.toml"));
     fs::write(&bad, experiment().replacen("repeat = 5", "reapeat = 5 # \u{202e}\u{9b}2J", 1))
         .unwrap();
-    let all = told(dir.path(), 2, &["explain", text(&bad)]);
+    let all = run_harmless(dir.path(), 2, &["explain", text(&bad)]);
     assert!(all.contains("reapeat") && all.contains("did you mean 'repeat'"), "{all}");
 }

@@ -8,9 +8,9 @@ fn a_counter_that_is_asked_about_is_compared_drawn_and_in_json_and_all_are_told_
     let (dir, out) = fresh();
     let path = dir.path().join("counted.toml");
     let shipped = experiment::shipped("vdo-vs-plain").unwrap().text;
-    let asked = "\n[[question]]\nmetric = \"stats.blockMap.dirtyPages\"\nlayer = \"vdo\"\n\
+    let question = "\n[[question]]\nmetric = \"stats.blockMap.dirtyPages\"\nlayer = \"vdo\"\n\
                  [[picture]]\nshow = \"series\"\nlayer = \"vdo\"\nseries = [\"stats.dataBlocksUsed\"]\n";
-    std::fs::write(&path, format!("{shipped}{asked}")).unwrap();
+    std::fs::write(&path, format!("{shipped}{question}")).unwrap();
     expect(0, &["run", text(&path), "--simulate", "--repeat", "2", "--out", text(&out)]);
 
     let shown = json(&["show", text(&out), "--json"]);
@@ -18,14 +18,14 @@ fn a_counter_that_is_asked_about_is_compared_drawn_and_in_json_and_all_are_told_
     assert!(vdo.get("stats.blockMap.dirtyPages").is_some(), "{vdo:#}");
     assert!(vdo.get("stats.blockMap.cleanPages").is_none(), "nobody asks: {vdo:#}");
 
-    let told = expect(0, &["show", text(&out), "--layer-counters"]).out;
+    let output = expect(0, &["show", text(&out), "--layer-counters"]).out;
     for part in [
         "1K-blocks",
         "used, count: (dataBlocksUsed + overheadBlocksUsed) x 4",
         "start of",
         "end of",
     ] {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(output.contains(part), "{part}: {output}");
     }
     let whole = expect(0, &["show", text(&out), "--layer-counters", "--all"]).out;
     assert!(whole.contains("journal.entries.committed"), "{whole}");

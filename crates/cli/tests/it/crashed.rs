@@ -58,9 +58,9 @@ fn a_crash_is_explained_simulated_and_refused_where_it_cannot_be() {
     let dir = tempfile::tempdir().unwrap();
     let experiment = dir.path().join("crashed.toml");
     std::fs::write(&experiment, EXPERIMENT).unwrap();
-    let said = expect(0, &["explain", text(&experiment)]).out;
+    let output = expect(0, &["explain", text(&experiment)]).out;
     for word in ["cut the power of the machine", "at_flush", "dmsetup create"] {
-        assert!(said.contains(word), "{word}: {said}");
+        assert!(output.contains(word), "{word}: {output}");
     }
     let out = dir.path().join("out");
     expect(0, &["run", text(&experiment), "--simulate", "--out", text(&out)]);

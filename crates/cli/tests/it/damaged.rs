@@ -277,7 +277,7 @@ fn no_experiment(at: &Path, _: &Path) {
 }
 
 /// Holds every reader to what is to be kept of a result.
-fn check(name: &str, at: &Path, kept: Kept, said: &str) {
+fn check(name: &str, at: &Path, kept: Kept, message: &str) {
     let dir = at.parent().unwrap();
     let page = dir.join("page.html");
     let readers: [&[&str]; 4] = [
@@ -290,11 +290,14 @@ fn check(name: &str, at: &Path, kept: Kept, said: &str) {
         let Answer { code: found, out, err } = fathom_in(dir, args);
         assert_eq!(found, Some(5), "{name}: {args:?}\n{out}\n{err}");
         let page = || fs::read_to_string(&page).unwrap_or_default();
-        let told = [&out, &err].iter().any(|text| one_line(text).contains(said));
-        assert!(told || page().contains(said), "{name}: {args:?} does not say it\n{out}\n{err}");
+        let is_printed = [&out, &err].iter().any(|text| one_line(text).contains(message));
+        assert!(
+            is_printed || page().contains(message),
+            "{name}: {args:?} does not say it\n{out}\n{err}"
+        );
     }
     // No verdict rests on what is in doubt: there are fewer than five repeats.
-    if kept == Kept::Changed && said != "transcript.jsonl was changed" {
+    if kept == Kept::Changed && message != "transcript.jsonl was changed" {
         let shown = fathom_in(dir, &["show", text(at), "--json"]).out;
         let shown: Value = serde_json::from_str(&shown).unwrap();
         let verdicts = shown["comparisons"].as_array().unwrap().iter();
@@ -303,12 +306,12 @@ fn check(name: &str, at: &Path, kept: Kept, said: &str) {
     }
     let trend = fathom_in(dir, &["trend", text(at)]);
     assert_eq!(trend.code, Some(5), "{name}: {}", trend.out);
-    assert!(trend.err.contains(said), "{name}: {}", trend.err);
+    assert!(trend.err.contains(message), "{name}: {}", trend.err);
     if kept != Kept::Incomplete {
         let args = ["run", "vdo-vs-plain", "--simulate", "--repeat", "5", "--resume", text(at)];
         let resumed = fathom_in(dir, &args);
         assert_eq!(resumed.code, Some(5), "{name}: {}", resumed.err);
-        assert!(resumed.err.contains(said), "{name}: {}", resumed.err);
+        assert!(resumed.err.contains(message), "{name}: {}", resumed.err);
     }
 }
 
@@ -325,11 +328,11 @@ fn what_is_not_as_the_run_left_it_passes_with_no_reader() {
         let args = ["run", "vdo-vs-plain", "--simulate", "--repeat", "5", "--seed", "7"];
         expect(0, &[&args[..], &["--out", text(out)]].concat());
     }
-    for (name, damage, kept, said) in FORMS {
+    for (name, damage, kept, message) in FORMS {
         copy(&whole, &at);
         damage(&at, &other);
         results::checksums::write(&at).unwrap();
-        check(name, &at, *kept, said);
+        check(name, &at, *kept, message);
     }
     copy(&whole, &at);
     fs::write(at.join("transcript.jsonl"), "").unwrap();
@@ -351,7 +354,7 @@ fn a_trend_names_what_it_leaves_out_and_goes_on_with_the_rest() {
     results::checksums::write(&copies[3]).unwrap();
     fs::remove_file(copies[4].join("manifest.json")).unwrap();
     let answer = expect(0, &["trend", text(dir.path())]);
-    for said in [
+    for phrase in [
         "d5: ",
         ": 1 result\n",
         "d1: whether its files were changed is not known",
@@ -360,7 +363,7 @@ fn a_trend_names_what_it_leaves_out_and_goes_on_with_the_rest() {
         "is damaged",
         "d4: its started_utc 'garbage' is no time",
     ] {
-        assert!(answer.out.contains(said), "{said}: {}", answer.out);
+        assert!(answer.out.contains(phrase), "{phrase}: {}", answer.out);
     }
     assert!(answer.out.contains("it is of the same run as"), "{}", answer.out);
     let all = crate::program::json(&["trend", text(dir.path()), "--json"]);

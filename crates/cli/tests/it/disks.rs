@@ -140,8 +140,9 @@ fn what_is_asked_of_a_disk_is_explained_and_has_no_effect_on_devices_of_the_host
     let file = dir.path().join("asked.toml");
     fs::write(&file, ASKED).unwrap();
     let explained = expect(0, &["explain", text(&file)]).out;
-    let asked = "like hdd, limit 120 reads/s, 100 MiB/s, logical_block 4 KiB, rotational false;";
-    assert!(explained.contains(asked), "{explained}");
+    let described =
+        "like hdd, limit 120 reads/s, 100 MiB/s, logical_block 4 KiB, rotational false;";
+    assert!(explained.contains(described), "{explained}");
     let out = dir.path().join("result");
     let answer = expect(0, &["run", text(&file), "--simulate", "--out", text(&out)]);
     assert!(

@@ -150,9 +150,9 @@ fn a_suspicion_is_put_to_the_test_and_confirmed_twice_or_refuted(dir: &Path, out
     let homeless = expect(2, &["doctor", text(out), "--prove", "packer_idle"]).err;
     assert!(homeless.contains("help: add --lab"), "{homeless}");
     let plain = expect(0, &["doctor", text(out)]).out;
-    let said =
+    let phrase =
         "  in the [[variant]] of the experiment that is to have it:\n    set.\"flushed.sync\" = ";
-    assert!(plain.contains(said), "{plain}");
+    assert!(plain.contains(phrase), "{plain}");
     let proof = |rule: &str| {
         let proofs = dir.join(rule);
         let args = ["--prove", rule, "--simulate", "--json", "--out", text(&proofs)];

@@ -80,9 +80,9 @@ fn variants_that_differ_in_the_queue_of_a_device_are_compared_and_the_page_names
         "variants_that_differ_in_the_queue_of_a_device_are_compared_and_the_page_names_the_factor";
     let Some(scene) = Scene::new(name, "scheduler = \"mq-deadline\"", MERGING) else { return };
     let device = format!("data={}", scene.disk.path);
-    let told = fathom_in(scene.dir.path(), &["explain", "around.toml"]).out;
+    let text = fathom_in(scene.dir.path(), &["explain", "around.toml"]).out;
     for step in ["echo mq-deadline > queue/scheduler of", "echo 2 > queue/nomerges of"] {
-        assert!(told.contains(step), "{step}: {told}");
+        assert!(text.contains(step), "{step}: {text}");
     }
     let answer = scene.run(&["--out", "r", "--repeat", "2"]);
     assert_eq!(answer.code, Some(0), "{device}: {}\n{}", answer.out, answer.err);
@@ -102,8 +102,8 @@ fn variants_that_differ_in_the_queue_of_a_device_are_compared_and_the_page_names
     let page = fathom_in(scene.dir.path(), &["report", "r", "-o", "r.html"]);
     assert_eq!(page.code, Some(0), "{}", page.err);
     let page = fs::read_to_string(scene.at("r.html")).unwrap();
-    for said in ["merging 0", "merging 2", "nomerges", "data.scheduler"] {
-        assert!(page.contains(said), "{said}");
+    for phrase in ["merging 0", "merging 2", "nomerges", "data.scheduler"] {
+        assert!(page.contains(phrase), "{phrase}");
     }
 }
 
@@ -177,8 +177,9 @@ fn what_cannot_be_set_here_is_said_before_anything_begins() {
     let Some(scene) = Scene::new(name, device, "") else { return };
     let answer = scene.run(&["--out", "r"]);
     assert_eq!(answer.code, Some(3), "{}\n{}", answer.out, answer.err);
-    for said in ["scheduler cannot be 'cfq'", "one of: none", "max_sectors_kb cannot be", "help:"] {
-        assert!(answer.err.contains(said), "{said}: {}", answer.err);
+    for phrase in ["scheduler cannot be 'cfq'", "one of: none", "max_sectors_kb cannot be", "help:"]
+    {
+        assert!(answer.err.contains(phrase), "{phrase}: {}", answer.err);
     }
     assert!(!scene.at("r").exists(), "a result was begun");
     let governor = "[environment]\ncpu_governor = \"no-such-one\"";

@@ -169,20 +169,20 @@ fn a_stream_says_that_its_zeros_may_be_holes_and_that_it_ends_as_an_image() {
         (0..64_u32 << 10).flat_map(|n| n.wrapping_mul(0x9e37_79b9).to_le_bytes()).collect();
     assert!(!piped(&plain).err.contains("holes"));
     plain.resize(1 << 20, 0);
-    let told = piped(&plain);
-    assert!(told.err.contains("75 % of its blocks and count as saved"), "{}", told.err);
-    assert!(!told.err.contains("VHD"), "{}", told.err);
+    let answer = piped(&plain);
+    assert!(answer.err.contains("75 % of its blocks and count as saved"), "{}", answer.err);
+    assert!(!answer.err.contains("VHD"), "{}", answer.err);
     let mut footer = vec![0; 512];
     footer[..8].copy_from_slice(b"conectix");
     let sum: u32 = footer.iter().map(|&byte: &u8| u32::from(byte)).sum();
     footer[64..68].copy_from_slice(&(!sum).to_be_bytes());
-    let told = piped(&[plain.clone(), footer].concat());
-    assert!(told.err.contains("ends as a VHD image of fixed size"), "{}", told.err);
+    let with_footer = piped(&[plain.clone(), footer].concat());
+    assert!(with_footer.err.contains("ends as a VHD image of fixed size"), "{}", with_footer.err);
     // One that packs its data is none that can be read so.
     plain.extend_from_slice(b"koly\0\0\0\x04\0\0\x02\0");
     plain.resize(plain.len() + 500, 0);
-    let told = piped(&plain);
-    assert!(told.code == Some(3) && told.err.contains("DMG image"), "{}", told.err);
+    let refused = piped(&plain);
+    assert!(refused.code == Some(3) && refused.err.contains("DMG image"), "{}", refused.err);
 }
 
 #[test]
@@ -231,14 +231,14 @@ fn a_damaged_image_is_told_with_the_file_that_is_damaged_and_the_exit_code_says_
     bytes[first + 6] |= 2;
     fs::write(&base, bytes).unwrap();
     for name in ["base.qcow2", "top.qcow2"] {
-        let told = fathom_in(dir.path(), &["estimate", name, "--json"]);
-        let found: serde_json::Value = serde_json::from_str(&told.out).unwrap();
-        assert_eq!((told.code, &found["complete"]), (Some(5), &serde_json::json!(false)));
+        let answer = fathom_in(dir.path(), &["estimate", name, "--json"]);
+        let found: serde_json::Value = serde_json::from_str(&answer.out).unwrap();
+        assert_eq!((answer.code, &found["complete"]), (Some(5), &serde_json::json!(false)));
         // 300 blocks lie in 19 clusters, the first six of which are all zero.
-        assert_eq!(found["sources"]["unreadable"], 19, "{}", told.err);
-        let line = told.err.lines().find(|line| line.contains("no cluster begins")).unwrap();
+        assert_eq!(found["sources"]["unreadable"], 19, "{}", answer.err);
+        let line = answer.err.lines().find(|line| line.contains("no cluster begins")).unwrap();
         assert!(line.contains("base.qcow2"), "{line}");
-        assert!(told.err.contains("No block could be read"), "{}", told.err);
+        assert!(answer.err.contains("No block could be read"), "{}", answer.err);
     }
 }
 

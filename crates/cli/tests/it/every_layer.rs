@@ -88,37 +88,42 @@ fn layers_of_the_lab_have_the_settings_that_were_asked_for_and_leave_nothing() {
 
 /// Checks that the layer which delays has the time, and the blame unless the disk below was as slow: others may keep it busy.
 fn check_delay(ladders: &[serde_json::Value]) {
-    let is_burst = |own: &&serde_json::Value| own["variant"] == "delay" && own["stage"] == "burst";
-    let own = ladders.iter().find(is_burst).unwrap();
-    let rungs = own["rungs"].as_array().unwrap();
+    let is_burst =
+        |ladder: &&serde_json::Value| ladder["variant"] == "delay" && ladder["stage"] == "burst";
+    let ladder = ladders.iter().find(is_burst).unwrap();
+    let rungs = ladder["rungs"].as_array().unwrap();
     let rung = |name: &str, key: &str| {
         let named = rungs.iter().find(|rung| rung["name"] == name);
-        named.and_then(|rung| rung["all"][key].as_f64()).unwrap_or_else(|| panic!("{own:#}"))
+        named.and_then(|rung| rung["all"][key].as_f64()).unwrap_or_else(|| panic!("{ladder:#}"))
     };
     let added = rung("layer", "p50_ns") - rung("slow", "p50_ns");
-    assert!((40e6..80e6).contains(&added), "{own:#}");
+    assert!((40e6..80e6).contains(&added), "{ladder:#}");
     if rung("slow", "p99_ns") < 24e6 {
-        assert_eq!(own["made"]["name"], "layer", "{own:#}");
+        assert_eq!(ladder["made"]["name"], "layer", "{ladder:#}");
     }
 }
 
 /// Checks that every block device of a stack was measured, each by what the kernel has for it.
 fn check_latency(variant: &str, latency: &[DeviceLatency]) {
-    for own in latency {
-        let disk = own.on.is_empty();
+    for device in latency {
+        let disk = device.on.is_empty();
         let by = match (disk, variant) {
             (true, _) => LatencySource::Requests,
             (false, "bcache") => LatencySource::Bios,
             (false, _) => LatencySource::DmStats,
         };
-        assert_eq!((own.by, &own.absent, own.lost), (Some(by), &None, 0), "{variant}: {own:?}");
-        let counted: u64 = own
+        assert_eq!(
+            (device.by, &device.absent, device.lost),
+            (Some(by), &None, 0),
+            "{variant}: {device:?}"
+        );
+        let counted: u64 = device
             .histograms
             .values()
             .map(|text| results::histogram::decode(text).unwrap().len())
             .sum();
-        assert_eq!(counted, own.reads + own.writes, "{variant}: {own:?}");
-        assert!(own.reads + own.writes > 0 || disk, "{variant}: {own:?}");
+        assert_eq!(counted, device.reads + device.writes, "{variant}: {device:?}");
+        assert!(device.reads + device.writes > 0 || disk, "{variant}: {device:?}");
     }
 }
 
@@ -171,8 +176,8 @@ fn every_layer_of_the_lab_is_explained_with_its_commands_and_simulated() {
     let dir = tempfile::tempdir().unwrap();
     let experiment = dir.path().join("layers.toml");
     std::fs::write(&experiment, EXPERIMENT).unwrap();
-    let said = expect(0, &["explain", text(&experiment)]).out;
-    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let output = expect(0, &["explain", text(&experiment)]).out;
+    let words = output.split_whitespace().collect::<Vec<_>>().join(" ");
     for word in [
         "--type writecache",
         "--type thin-pool",
@@ -183,7 +188,7 @@ fn every_layer_of_the_lab_is_explained_with_its_commands_and_simulated() {
         "--mirrors 1",
         "delay {device.slow} 0 8",
     ] {
-        assert!(said.contains(word), "{word}");
+        assert!(words.contains(word), "{word}");
     }
     let out = dir.path().join("out");
     expect(0, &["run", text(&experiment), "--simulate", "--out", text(&out)]);

@@ -17,11 +17,12 @@ fn a_result_is_exported_whole_or_not_at_all_and_never_over_anything() {
         ("fio-json", "plain-r1.json"),
     ] {
         let to = dir.path().join(format);
-        let said = json(&["export", text(&out), "--to", text(&to), "--format", format, "--json"]);
-        let files = said["files"].as_array().unwrap();
+        let document =
+            json(&["export", text(&out), "--to", text(&to), "--format", format, "--json"]);
+        let files = document["files"].as_array().unwrap();
         assert!(
             files.iter().any(|file| file["name"].as_str().unwrap().ends_with(name)),
-            "{format}: {said}"
+            "{format}: {document}"
         );
         for file in files {
             let found = fs::metadata(to.join(file["name"].as_str().unwrap())).unwrap();
@@ -54,9 +55,9 @@ fn what_is_missing_from_a_result_is_said_and_the_rest_is_exported() {
     let cells = fs::read_dir(out.join("cells")).unwrap().flatten();
     let last = cells.map(|cell| cell.path()).max().unwrap();
     fs::remove_file(last.join("cell.json")).unwrap();
-    let said = fathom_in(dir.path(), &["export", text(&out), "--to", "tables"]);
-    assert_eq!(said.code, Some(5), "{}", said.err);
-    assert!(said.err.contains("incomplete"), "{}", said.err);
+    let answer = fathom_in(dir.path(), &["export", text(&out), "--to", "tables"]);
+    assert_eq!(answer.code, Some(5), "{}", answer.err);
+    assert!(answer.err.contains("incomplete"), "{}", answer.err);
     let runs = fs::read_to_string(dir.path().join("tables/runs.csv")).unwrap();
     assert!(runs.trim_end().ends_with("false"), "{runs}");
 }
@@ -89,17 +90,17 @@ fn a_result_and_a_comparison_are_told_as_markdown_and_as_csv() {
     expect(0, &["run", "vdo-vs-plain", "--simulate", "--repeat", "5", "--out", text(&out)]);
     let other = dir.path().join("other");
     expect(0, &["run", "vdo-vs-plain", "--simulate", "--repeat", "5", "--out", text(&other)]);
-    let told = expect(0, &["show", text(&out), "--markdown"]).out;
+    let summary = expect(0, &["show", text(&out), "--markdown"]).out;
     for word in
         ["## vdo-vs-plain", "**vdo saves ", "| figure | plain, 95 % interval |", "▼ worse |"]
     {
-        assert!(told.contains(word), "{word}: {told}");
+        assert!(summary.contains(word), "{word}: {summary}");
     }
-    assert!(!told.contains("\n\n\n"), "{told}");
+    assert!(!summary.contains("\n\n\n"), "{summary}");
     let all = expect(0, &["show", text(&out), "--markdown", "--all"]).out;
-    assert!(all.lines().count() > told.lines().count());
-    let told = expect(0, &["compare", text(&out), text(&other), "--markdown"]).out;
-    assert!(told.starts_with("| variant | figure | first | second |"), "{told}");
+    assert!(all.lines().count() > summary.lines().count());
+    let compared = expect(0, &["compare", text(&out), text(&other), "--markdown"]).out;
+    assert!(compared.starts_with("| variant | figure | first | second |"), "{compared}");
     let csv = expect(0, &["compare", text(&out), text(&other), "--csv"]).out;
     let comparisons = json(&["compare", text(&out), text(&other), "--json"]);
     let rows = comparisons["comparisons"].as_array().unwrap().len();

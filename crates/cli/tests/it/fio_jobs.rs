@@ -11,8 +11,8 @@ fn a_job_file_of_fio_runs_as_it_is_and_lays_out_what_it_reads() {
     let (dir, _) = fresh();
     let job = "[global]\nioengine=libaio\ndirect=1\niodepth=8\nbs=4k\nsize=1m\nunlink=1\n[hot]\nnumjobs=2\nrw=randread\nrandom_distribution=zipf:1.2\nruntime=1\ntime_based=1\n[new]\nstonewall\nfilename=new\nrw=randwrite\nbuffer_compress_percentage=60\n";
     fs::write(dir.path().join("job.fio"), job).unwrap();
-    let said = fathom_in(dir.path(), &["fio", "job.fio"]);
-    assert_eq!(said.code, Some(0), "{}", said.err);
+    let answer = fathom_in(dir.path(), &["fio", "job.fio"]);
+    assert_eq!(answer.code, Some(0), "{}", answer.err);
     for word in [
         "hot.0.0 is written first",
         "hot.1.0 is written first",
@@ -21,24 +21,24 @@ fn a_job_file_of_fio_runs_as_it_is_and_lays_out_what_it_reads() {
         "changes nothing: unlink",
         "zipf:1.2",
     ] {
-        assert!(said.err.contains(word), "{word}: {}", said.err);
+        assert!(answer.err.contains(word), "{word}: {}", answer.err);
     }
     for name in ["hot.0.0", "hot.1.0", "new"] {
         assert_eq!(fs::metadata(dir.path().join(name)).unwrap().len(), 1 << 20, "{name}");
     }
     // What is there is read as it is, and nothing is laid out again; what holds data is not written to.
     fs::write(dir.path().join("new"), "a diary of years".repeat(100_000)).unwrap();
-    let said = fathom_in(dir.path(), &["fio", "job.fio", "--duration", "200ms"]);
-    assert_eq!(said.code, Some(4), "{}", said.err);
-    assert!(!said.err.contains("written first"), "{}", said.err);
-    let said = fathom_in(
+    let refused = fathom_in(dir.path(), &["fio", "job.fio", "--duration", "200ms"]);
+    assert_eq!(refused.code, Some(4), "{}", refused.err);
+    assert!(!refused.err.contains("written first"), "{}", refused.err);
+    let done = fathom_in(
         dir.path(),
         &["fio", "job.fio", "--duration", "200ms", "--destroy-data", "--json"],
     );
-    assert_eq!(said.code, Some(0), "{}", said.err);
+    assert_eq!(done.code, Some(0), "{}", done.err);
     let last = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap();
-    let summaries = said.out.lines().map(last).filter(|line| line["operations"].is_object());
-    assert_eq!(summaries.count(), 2, "{}", said.out);
+    let summaries = done.out.lines().map(last).filter(|line| line["operations"].is_object());
+    assert_eq!(summaries.count(), 2, "{}", done.out);
 }
 
 #[test]
@@ -46,8 +46,8 @@ fn a_dry_run_touches_nothing_and_its_stages_are_taken_by_an_experiment() {
     let (dir, out) = fresh();
     let job = dir.path().join("job.fio");
     fs::write(&job, "[a]\nsize=16m\nrw=randrw\nrwmixread=30\nbssplit=4k/70:16k/30\nruntime=1\ntime_based\ndirect=1\nbuffer_compress_percentage=60\ndedupe_percentage=20\n").unwrap();
-    let told = json(&["fio", text(&job), "--dry-run", "--json"]);
-    let load = &told["loads"][0];
+    let document = json(&["fio", text(&job), "--dry-run", "--json"]);
+    let load = &document["loads"][0];
     assert_eq!(load["targets"], serde_json::json!(["a.0.0"]));
     assert!(fs::read_dir(dir.path()).unwrap().count() <= 2, "the job file alone");
     let stage = load["stage"].as_str().unwrap();
@@ -72,14 +72,14 @@ fn a_job_file_with_mistakes_runs_nothing_and_names_each_line() {
     let (dir, _) = fresh();
     let bad = "[a]\nsize=1m\nrw=write\nlatency_target=1ms\nbss=4k\n";
     fs::write(dir.path().join("bad.fio"), bad).unwrap();
-    let said = fathom_in(dir.path(), &["fio", "bad.fio"]);
-    assert_eq!(said.code, Some(2), "{}", said.err);
+    let answer = fathom_in(dir.path(), &["fio", "bad.fio"]);
+    assert_eq!(answer.code, Some(2), "{}", answer.err);
     for word in
         ["bad.fio cannot be done", "line 4: latency_target", "line 5: bss is not known: bs?"]
     {
-        assert!(said.err.lines().any(|line| line.contains(word)), "{word}: {}", said.err);
+        assert!(answer.err.lines().any(|line| line.contains(word)), "{word}: {}", answer.err);
     }
-    assert!(!said.err.contains("\\n"), "{}", said.err);
+    assert!(!answer.err.contains("\\n"), "{}", answer.err);
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     assert_eq!(fathom_in(dir.path(), &["fio", "none.fio"]).code, Some(2));
     // fio takes what is refused here for a mistake of ours alone where it is one: both take the good one.
@@ -113,13 +113,14 @@ fn files_are_laid_out_whole_and_what_cannot_be_done_is_refused_before_anything_i
         ("both", "rw=read\noffset=1m\nsize=1m\nfilesize=2m", 2 << 20),
     ] {
         job(name, lines);
-        let said = fathom_in(dir.path(), &["fio", "job.fio", "--json"]);
-        assert_eq!(said.code, Some(0), "{name}: {}", said.err);
+        let answer = fathom_in(dir.path(), &["fio", "job.fio", "--json"]);
+        assert_eq!(answer.code, Some(0), "{name}: {}", answer.err);
         let written = fs::read(dir.path().join(name)).unwrap();
         assert_eq!(written.len(), length, "{name}");
         assert!(written.chunks(4096).all(|block| block.iter().any(|byte| *byte != 0)), "{name}");
         let last = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap();
-        let last = said.out.lines().map(last).rfind(|line| line["operations"].is_object()).unwrap();
+        let last =
+            answer.out.lines().map(last).rfind(|line| line["operations"].is_object()).unwrap();
         let bytes =
             last["operations"].as_object().unwrap().values().next().unwrap()["bytes"].as_u64();
         let read = match name {
@@ -132,9 +133,9 @@ fn files_are_laid_out_whole_and_what_cannot_be_done_is_refused_before_anything_i
     // What is there and too short is neither written to nor read.
     fs::write(dir.path().join("mine"), "x".repeat(4096)).unwrap();
     job("mine", "size=1m");
-    let said = fathom_in(dir.path(), &["fio", "job.fio", "--destroy-data"]);
-    assert_eq!(said.code, Some(4), "{}", said.err);
-    assert!(said.err.contains("mine holds 4"), "{}", said.err);
+    let answer = fathom_in(dir.path(), &["fio", "job.fio", "--destroy-data"]);
+    assert_eq!(answer.code, Some(4), "{}", answer.err);
+    assert!(answer.err.contains("mine holds 4"), "{}", answer.err);
     assert_eq!(fs::metadata(dir.path().join("mine")).unwrap().len(), 4096);
     for lines in [
         "rw=randread\nsize=1m\nrandom_distribution=zipf:0",
@@ -144,9 +145,9 @@ fn files_are_laid_out_whole_and_what_cannot_be_done_is_refused_before_anything_i
     ] {
         job("none", lines);
         for more in [&["--dry-run"][..], &[]] {
-            let said = fathom_in(dir.path(), &[&["fio", "job.fio"], more].concat());
-            assert_eq!(said.code, Some(2), "{lines}: {}", said.err);
-            assert!(said.err.contains("[a], line 1, cannot be done here"), "{}", said.err);
+            let answer = fathom_in(dir.path(), &[&["fio", "job.fio"], more].concat());
+            assert_eq!(answer.code, Some(2), "{lines}: {}", answer.err);
+            assert!(answer.err.contains("[a], line 1, cannot be done here"), "{}", answer.err);
         }
         assert!(!dir.path().join("none").exists(), "{lines}");
     }
@@ -162,24 +163,24 @@ fn what_a_later_job_is_refused_for_is_told_before_the_first_one_writes() {
     let nowhere =
         "[a]\nfilename=f\nrw=write\nsize=1m\n[b]\nstonewall\nfilename=g\nruntime=1\ntime_based\n";
     fs::write(dir.path().join("mine"), "a diary of years".repeat(100_000)).unwrap();
-    for (job, code, told) in [
+    for (job, code, message) in [
         (both, 4, "f holds 1 MiB, and 2 MiB of it are to be read"),
         (theirs, 4, "mine"),
         (nowhere, 2, "[b], line 5, cannot be done here: g holds nothing"),
     ] {
         fs::write(dir.path().join("job.fio"), job).unwrap();
         for more in [&["--dry-run"][..], &[]] {
-            let said = fathom_in(dir.path(), &[&["fio", "job.fio"], more].concat());
-            assert_eq!(said.code, Some(code), "{more:?}: {}", said.err);
-            assert!(said.err.contains(told), "{more:?}: {}", said.err);
+            let answer = fathom_in(dir.path(), &[&["fio", "job.fio"], more].concat());
+            assert_eq!(answer.code, Some(code), "{more:?}: {}", answer.err);
+            assert!(answer.err.contains(message), "{more:?}: {}", answer.err);
             assert!(!dir.path().join("f").exists(), "{job}");
         }
     }
     // What the first one leaves is enough for the second one.
     fs::write(dir.path().join("job.fio"), both.replace("size=2m", "size=1m")).unwrap();
     for more in [&["--dry-run"][..], &[]] {
-        let said = fathom_in(dir.path(), &[&["fio", "job.fio"], more].concat());
-        assert_eq!(said.code, Some(0), "{}", said.err);
+        let answer = fathom_in(dir.path(), &[&["fio", "job.fio"], more].concat());
+        assert_eq!(answer.code, Some(0), "{}", answer.err);
     }
 }
 
@@ -273,7 +274,7 @@ fn what_fio_said_is_shown_compared_and_exported_as_any_result() {
     let shown = json(&["show", text(&out), "--json"]);
     assert_eq!((&shown["complete"], &shown["seal"]), (&true.into(), &"whole".into()), "{shown}");
     // The figures are fio's.
-    let said: serde_json::Value =
+    let document: serde_json::Value =
         serde_json::from_slice(&fs::read(dir.path().join("one0.json")).unwrap()).unwrap();
     let to = dir.path().join("tables");
     expect(0, &["export", text(&out), "--to", text(&to), "--format", "jsonl"]);
@@ -281,10 +282,10 @@ fn what_fio_said_is_shown_compared_and_exported_as_any_result() {
     let rows: Vec<serde_json::Value> =
         rows.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let read = rows.iter().find(|row| row["operation"] == "randread" && row["cell"] == 0).unwrap();
-    assert_eq!(read["ios"], said["jobs"][0]["read"]["total_ios"]);
-    assert_eq!(read["bytes"], said["jobs"][0]["read"]["io_bytes"]);
+    assert_eq!(read["ios"], document["jobs"][0]["read"]["total_ios"]);
+    assert_eq!(read["bytes"], document["jobs"][0]["read"]["io_bytes"]);
     // fio cuts a histogram into classes of up to 1.6 %.
-    let p99 = said["jobs"][0]["read"]["clat_ns"]["percentile"]["99.000000"].as_f64().unwrap();
+    let p99 = document["jobs"][0]["read"]["clat_ns"]["percentile"]["99.000000"].as_f64().unwrap();
     assert!((read["latency_p99_ns"].as_f64().unwrap() / p99 - 1.0).abs() < 0.05, "{read} {p99}");
     // Of two jobs there is one figure, of all.
     let two = rows.iter().find(|row| row["variant"] == "two" && row["operation"] == "randread");

@@ -47,8 +47,13 @@ fn load(dir: &Path, words: &str, option: &str, file: &Path) -> (Option<i32>, Val
 }
 
 /// The file and the error stand in the notices, in what is missing, and before people's eyes; the I/Os are counted.
-fn told(test: &str, (code, summary, said): &(Option<i32>, Value, String), file: &Path, ios: u64) {
-    assert_eq!(*code, Some(5), "{test}: {said}");
+fn check_report(
+    test: &str,
+    (code, summary, message): &(Option<i32>, Value, String),
+    file: &Path,
+    ios: u64,
+) {
+    assert_eq!(*code, Some(5), "{test}: {message}");
     let counted: u64 = summary["operations"]
         .as_object()
         .unwrap()
@@ -67,7 +72,7 @@ fn told(test: &str, (code, summary, said): &(Option<i32>, Value, String), file: 
             "{test}: {place}"
         );
     }
-    assert!(said.contains(text(file)) && said.contains("No space left"), "{test}: {said}");
+    assert!(message.contains(text(file)) && message.contains("No space left"), "{test}: {message}");
 }
 
 #[test]
@@ -78,15 +83,15 @@ fn a_full_disk_under_the_verification_state_costs_the_state_and_not_the_measurem
     let state = small.0.path().join("state");
     // Blocks that are written more than four times each cost four bytes each in the state: 64 KiB.
     let ended = load(dir.path(), "--ops randwrite=100 --ios 70000", "--verify-state", &state);
-    told(name, &ended, &state, 70_000);
+    check_report(name, &ended, &state, 70_000);
     // Nothing half-written is left, and the next load knows that the last one's state is not there.
     assert_eq!(small.names(), ["state"]);
     let kept = dir.path().join("state");
     std::fs::copy(&state, &kept).unwrap();
     let look = "--ops read=100 --passes 1 --verify";
-    let (code, summary, said) = load(dir.path(), look, "--verify-state", &kept);
+    let (code, summary, messages) = load(dir.path(), look, "--verify-state", &kept);
     // Nothing is known, so that nothing was verified.
-    assert_eq!(code, Some(5), "{said}");
+    assert_eq!(code, Some(5), "{messages}");
     assert_eq!(summary["verify"]["checked"], 0, "{summary}");
     assert_eq!(summary["verify"]["unwritten"], 16_384, "{summary}");
     assert!(summary["notices"].to_string().contains("did not come to their end"), "{summary}");
@@ -101,7 +106,7 @@ fn a_full_disk_under_a_log_ends_the_log_and_not_the_load_and_the_exit_code_says_
         let log = small.0.path().join("log");
         let words = "--ops randread=50,randwrite=50 --ios 60000 --rate 60000/s --interval 10ms";
         let ended = load(dir.path(), words, option, &log);
-        told(option, &ended, &log, 60_000);
+        check_report(option, &ended, &log, 60_000);
         assert!(std::fs::metadata(&log).unwrap().len() > 0, "{option}: nothing of it was kept");
         std::fs::remove_file(log).unwrap();
     }

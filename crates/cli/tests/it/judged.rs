@@ -25,11 +25,11 @@ fn gates_that_have_nothing_to_judge_are_refused_as_compare_refuses_them() {
     let file = three(dir.path(), 2000, ASKED);
     let run = ["run", text(&file), "--simulate", "--out", text(&out), "--only", "b"];
     let gates = ["--strict", "--fail-on", "worse,unclear"];
-    let said = "--fail-on has nothing to judge";
+    let phrase = "--fail-on has nothing to judge";
     let alone = expect(5, &[&run[..], &gates].concat());
-    assert!(alone.err.contains(said), "{}", alone.err);
+    assert!(alone.err.contains(phrase), "{}", alone.err);
     assert!(alone.out.contains("IOPS"), "what was measured is shown: {}", alone.out);
-    assert!(expect(5, &["show", text(&out), "--fail-on", "worse"]).err.contains(said));
+    assert!(expect(5, &["show", text(&out), "--fail-on", "worse"]).err.contains(phrase));
     // That what is asked is there is a thing to judge.
     expect(0, &["show", text(&out), "--strict"]);
     expect(0, &["show", text(&out)]);
@@ -75,7 +75,7 @@ fn another_base_than_the_first_of_the_file_is_told() {
     let file = three(dir.path(), 2000, ASKED);
     let run = ["run", text(&file), "--simulate", "--repeat", "1"];
     let why = "b, since a, the first variant of the file, is left out";
-    let told = |only: &[&str], out: &Path| {
+    let notes = |only: &[&str], out: &Path| {
         let answer = expect(0, &[&run[..], only, &["--out", text(out)]].concat());
         let shown = expect(0, &["show", text(out)]).out;
         let page = dir.path().join("page.html");
@@ -84,9 +84,9 @@ fn another_base_than_the_first_of_the_file_is_told() {
         let shown = shown.contains(&format!("Compared with {why}."));
         [answer.err.contains(&format!("compared with {why}")), shown, page.contains(why)]
     };
-    assert_eq!(told(&["--only", "b", "--only", "c"], &out), [true; 3]);
+    assert_eq!(notes(&["--only", "b", "--only", "c"], &out), [true; 3]);
     for (place, only) in [&[][..], &["--only", "a,c"], &["--only", "c"]].into_iter().enumerate() {
-        assert_eq!(told(only, &dir.path().join(place.to_string())), [false; 3], "{only:?}");
+        assert_eq!(notes(only, &dir.path().join(place.to_string())), [false; 3], "{only:?}");
     }
 }
 
@@ -104,10 +104,10 @@ fn a_percentile_of_twenty_ios_meets_no_expectation_and_bisects_nothing() {
     let file = three(dir.path(), 20, &all.concat());
     let run = ["run", text(&file), "--simulate", "--out", text(&out)];
     let answer = expect(1, &[&run[..], &["--strict"]].concat());
-    let said = answer.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains("unclear p99.9 latency of randwrite, c: expected below"), "{said}");
+    let words = answer.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("unclear p99.9 latency of randwrite, c: expected below"), "{words}");
     let why = "a run did 20 I/Os, and fewer than 10 of them lie beyond this percentile";
-    assert!(said.contains(why), "{said}");
+    assert!(words.contains(why), "{words}");
     let shown = json(&["show", text(&out), "--json"]);
     let held = |at: usize| {
         let held = &shown["expectations"][at];

@@ -66,21 +66,21 @@ fn a_run_that_still_goes_on_says_so_first_and_gives_no_verdict() {
     assert!(decided.contains("worse") && !decided.contains("Still running"), "{decided}");
     // The last cell runs, and the run that writes it holds the result.
     let manifest = out.join("manifest.json");
-    let mut told: serde_json::Value =
+    let mut document: serde_json::Value =
         serde_json::from_slice(&std::fs::read(&manifest).unwrap()).unwrap();
-    let last = told["cells"].as_array().unwrap().len() - 1;
-    told["cells"][last]["state"] = "running".into();
-    let cell = told["cells"][last].clone();
+    let last = document["cells"].as_array().unwrap().len() - 1;
+    document["cells"][last]["state"] = "running".into();
+    let cell = document["cells"][last].clone();
     for key in ["ended_utc", "outcome"] {
-        told[key] = serde_json::Value::Null;
+        document[key] = serde_json::Value::Null;
     }
-    std::fs::write(&manifest, told.to_string()).unwrap();
+    std::fs::write(&manifest, document.to_string()).unwrap();
     let record = out.join("cells").join(cell["folder"].as_str().unwrap()).join("cell.json");
     std::fs::remove_file(record).unwrap();
     std::fs::remove_file(out.join("SHA256SUMS")).unwrap();
     let writer = results::sink::DirSink::reopen(&out).unwrap();
     let shown = expect(5, &["show", text(&out)]);
-    let began = told["started_utc"].as_str().unwrap();
+    let began = document["started_utc"].as_str().unwrap();
     let all = last + 1;
     assert!(
         shown.out.starts_with(&format!("Still running: cell {all} of {all} is running (")),

@@ -343,7 +343,7 @@ fn a_shell_in_the_guest_sees_the_stack_that_was_asked_for() {
     std::io::Write::write_all(&mut input, b"dmsetup table\nexit\n").unwrap();
     drop(input);
     let output = shell.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(said.contains(" vdo V4 "), "{said}");
-    assert_eq!(output.status.code(), Some(0), "{said}");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(printed.contains(" vdo V4 "), "{printed}");
+    assert_eq!(output.status.code(), Some(0), "{printed}");
 }

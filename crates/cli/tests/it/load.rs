@@ -82,13 +82,13 @@ fn the_load_of_the_manual_writes_what_was_asked_and_says_so_in_json() {
     assert_eq!(summary["event"], "summary");
     assert_eq!(summary["ended_by"], "duration");
     let achieved = &summary["content"]["achieved"];
-    for (key, asked, tolerance) in [
+    for (key, wanted, tolerance) in [
         ("duplicate_percent", 50.0, 1.0),
         ("lz4_saving_percent", 60.0, 0.1),
         ("zero_percent", 0.0, 0.0),
     ] {
         let found = achieved[key].as_f64().unwrap();
-        assert!((found - asked).abs() <= tolerance, "{key} {found}");
+        assert!((found - wanted).abs() <= tolerance, "{key} {found}");
     }
     assert!(summary["operations"]["randwrite"]["ios"].as_u64().unwrap() > 0);
     assert_eq!(promised(), written(summary));
@@ -144,7 +144,7 @@ fn compression_that_no_packer_can_use_is_warned_of() {
 
 #[test]
 fn a_load_that_makes_no_sense_is_refused_with_the_option_and_the_remedy() {
-    for (args, said) in [
+    for (args, message) in [
         (["--ops", "randwrite=90"], "100"),
         (["--depth", "0"], "depth"),
         (["--block-size", "1000"], "--block-size 1000 B"),
@@ -154,7 +154,7 @@ fn a_load_that_makes_no_sense_is_refused_with_the_option_and_the_remedy() {
         let dir = tempfile::tempdir().unwrap();
         let answer = fathom_in(dir.path(), &[&["load", "x", "--size", "1M"][..], &args].concat());
         assert_eq!(answer.code, Some(2), "{args:?}: {}", answer.err);
-        assert!(answer.err.contains(said), "{args:?}: {}", answer.err);
+        assert!(answer.err.contains(message), "{args:?}: {}", answer.err);
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "{args:?} left something");
     }
 }

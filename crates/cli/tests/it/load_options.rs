@@ -164,7 +164,7 @@ fn what_was_not_judged_not_measured_or_not_reached_is_said_as_such() {
 
 #[test]
 fn bad_input_is_refused_with_the_option_the_allowed_words_and_nothing_left_behind() {
-    for (more, said) in [
+    for (more, message) in [
         ("--depth 0", &["depth"][..]),
         ("--depth many", &["--depth"]),
         ("--block-size 1000", &["--block-size 1000", "512"]),
@@ -198,14 +198,14 @@ fn bad_input_is_refused_with_the_option_the_allowed_words_and_nothing_left_behin
         let words: Vec<&str> = more.split_whitespace().collect();
         let answer = fathom_in(dir.path(), &[&["load", "x", "--size", "1M"][..], &words].concat());
         assert_eq!(answer.code, Some(2), "{more}: {}", answer.err);
-        for word in said {
+        for word in message {
             assert!(answer.err.contains(word), "{more}: '{word}' is not in:\n{}", answer.err);
         }
         assert_eq!(answer.out, "");
         let left: Vec<_> = std::fs::read_dir(dir.path()).unwrap().flatten().collect();
         assert!(left.is_empty(), "{more} left {left:?}");
     }
-    for (args, said) in [
+    for (args, message) in [
         (&["load"][..], "TARGET"),
         (&["load", "null"], "--size"),
         (&["load", "x"], "--size"),
@@ -216,7 +216,7 @@ fn bad_input_is_refused_with_the_option_the_allowed_words_and_nothing_left_behin
         let dir = tempfile::tempdir().unwrap();
         let answer = fathom_in(dir.path(), args);
         assert_eq!(answer.code, Some(2), "{args:?}: {}", answer.err);
-        assert!(answer.err.contains(said), "{args:?}: {}", answer.err);
+        assert!(answer.err.contains(message), "{args:?}: {}", answer.err);
     }
 }
 

@@ -62,13 +62,20 @@ fn the_tree_of_the_manual_is_made_and_told_in_json_and_in_words() {
     let operations = summary["operations"].as_object().unwrap();
     assert_eq!(operations.keys().collect::<Vec<_>>(), ["create", "delete", "randread"]);
     let mut attempted = 0;
-    for (name, own) in operations {
-        let of = |key: &str| own[key].as_u64().unwrap_or_else(|| panic!("{name} {key}: {own}"));
-        let missed: u64 =
-            own["expected_errors"].as_object().unwrap().values().filter_map(Value::as_u64).sum();
-        assert!(missed > 100 && of("latency_p99_ns") > 0 && own["iops"].as_f64().unwrap() > 0.0);
+    for (name, summary) in operations {
+        let of =
+            |key: &str| summary[key].as_u64().unwrap_or_else(|| panic!("{name} {key}: {summary}"));
+        let missed: u64 = summary["expected_errors"]
+            .as_object()
+            .unwrap()
+            .values()
+            .filter_map(Value::as_u64)
+            .sum();
+        assert!(
+            missed > 100 && of("latency_p99_ns") > 0 && summary["iops"].as_f64().unwrap() > 0.0
+        );
         assert_eq!(of("attempted"), of("ios") + missed, "{name}");
-        assert_eq!((of("skipped"), &own["errors"]), (0, &serde_json::json!({})), "{name}");
+        assert_eq!((of("skipped"), &summary["errors"]), (0, &serde_json::json!({})), "{name}");
         attempted += of("attempted");
     }
     assert_eq!(attempted, 20_000);
@@ -107,7 +114,7 @@ fn the_tree_of_the_manual_is_made_and_told_in_json_and_in_words() {
 
 #[test]
 fn what_cannot_be_loaded_as_a_tree_is_refused_with_the_option_and_the_remedy() {
-    for (more, code, said) in [
+    for (more, code, message) in [
         (&["--ops", "create=0"][..], 2, "no operation has a weight above 0"),
         (&["--ops", "creat=40,delete=60"], 2, "did you mean 'create'?"),
         (&["--ops", "create=1e308,delete=1e308"], 2, "the weight of create cannot be"),
@@ -127,7 +134,7 @@ fn what_cannot_be_loaded_as_a_tree_is_refused_with_the_option_and_the_remedy() {
         let folder = room();
         let answer = load(folder.path(), more);
         assert_eq!(answer.code, Some(code), "{more:?}: {}", answer.err);
-        assert!(answer.err.contains(said), "{more:?}: {}", answer.err);
+        assert!(answer.err.contains(message), "{more:?}: {}", answer.err);
         assert_eq!(files(folder.path()), [], "{more:?} left something");
     }
     let folder = room();
@@ -171,9 +178,9 @@ fn a_table_of_fs_drift_is_done_as_it_says_or_refused_with_its_line() {
         "name = \"t\"\nabout = \"\"\nrepeat = 1\n[devices.data]\nsize = \"512M\"\n\
          [[stack]]\nlayer = \"xfs\"\non = \"data\"\n{stage}"
     );
-    let own = folder.path().join("own");
-    std::fs::create_dir(&own).unwrap();
-    std::fs::write(own.join("t.toml"), experiment).unwrap();
+    let empty = folder.path().join("own");
+    std::fs::create_dir(&empty).unwrap();
+    std::fs::write(empty.join("t.toml"), experiment).unwrap();
     let explain = || fathom_in(folder.path(), &["explain", "own/t.toml"]);
     let refused = explain();
     assert_eq!(refused.code, Some(2), "{}", refused.err);
@@ -203,8 +210,8 @@ fn a_tree_that_is_not_seen_at_rest_has_an_exit_code_and_a_sentence() {
     assert_eq!(answer.code, Some(5), "{}", answer.err);
     let summary: Value = serde_json::from_str(answer.out.lines().last().unwrap()).unwrap();
     assert_eq!(summary["ended_by"], "unsettled");
-    let said = summary["incomplete"][0].as_str().unwrap();
-    assert!(said.contains("was not seen at rest"), "{said}");
+    let reason = summary["incomplete"][0].as_str().unwrap();
+    assert!(reason.contains("was not seen at rest"), "{reason}");
 }
 
 #[test]
@@ -305,19 +312,19 @@ fn a_stage_of_an_experiment_loads_a_tree_and_its_record_has_the_figures() {
     let endless = fathom_in(folder.path(), &["explain", "grown.toml"]);
     assert!(endless.code == Some(2) && endless.err.contains("has no end"), "{}", endless.err);
     std::fs::write(&file, EXPERIMENT).unwrap();
-    let told = fathom_in(folder.path(), &["explain", "grown.toml"]);
+    let explained = fathom_in(folder.path(), &["explain", "grown.toml"]);
     assert!(
-        told.out.contains("create=40,randread=40,delete=20 on a tree of 300 names"),
+        explained.out.contains("create=40,randread=40,delete=20 on a tree of 300 names"),
         "{}",
-        told.out
+        explained.out
     );
-    for (asked, said) in [
+    for (wanted, message) in [
         ("metric = \"iops\"\noperation = \"append\"", "No measured stage does 'append'"),
         ("metric = \"tree_files\"\noperation = \"create\"", "'create' is an operation of a load"),
     ] {
-        std::fs::write(&file, format!("{EXPERIMENT}\n[[question]]\n{asked}\n")).unwrap();
+        std::fs::write(&file, format!("{EXPERIMENT}\n[[question]]\n{wanted}\n")).unwrap();
         let strange = fathom_in(folder.path(), &["explain", "grown.toml"]);
-        assert!(strange.code == Some(2) && strange.err.contains(said), "{}", strange.err);
+        assert!(strange.code == Some(2) && strange.err.contains(message), "{}", strange.err);
     }
     std::fs::write(&file, EXPERIMENT).unwrap();
     let simulated = fathom_in(folder.path(), &["run", "grown.toml", "--simulate", "--out", "s"]);

@@ -51,13 +51,16 @@ fn a_result_that_is_moved_is_whole_in_its_new_place_and_no_other_is_touched() {
         let other = dir.path().join("other");
         expect(0, &[&RUN[..], &["--out", text(&other)]].concat());
         let theirs = results::open(&other).unwrap().manifest.run_id;
-        let (code, said) = swapped(&out, &other, swap);
-        assert_eq!(code, Some(5), "{case}: {said}");
+        let (code, messages) = swapped(&out, &other, swap);
+        assert_eq!(code, Some(5), "{case}: {messages}");
         let (now, there): (PathBuf, PathBuf) = match case {
             "moved" => (out.with_extension("moved"), other),
             _ => (other, out.clone()),
         };
-        assert!(said.contains("was moved away") && said.contains(text(&now)), "{case}: {said}");
+        assert!(
+            messages.contains("was moved away") && messages.contains(text(&now)),
+            "{case}: {messages}"
+        );
         assert_eq!((seal(&now), seal(&there)), (Seal::Whole, Seal::Whole), "{case}");
         assert_eq!(results::open(&there).unwrap().manifest.run_id, theirs, "{case}");
         assert_eq!(results::open(&now).unwrap().incomplete, None, "{case}");
@@ -70,16 +73,16 @@ fn a_run_whose_result_is_removed_stops_and_says_so() {
     let (_dir, out) = fresh();
     // What the run writes meanwhile may be in the way.
     let remove: Swap = |out, _| while std::fs::remove_dir_all(out).is_err() && out.exists() {};
-    let (code, said) = swapped(&out, &out, remove);
-    assert_eq!(code, Some(5), "{said}");
-    assert!(said.contains("was removed while the run wrote into it"), "{said}");
+    let (code, messages) = swapped(&out, &out, remove);
+    assert_eq!(code, Some(5), "{messages}");
+    assert!(messages.contains("was removed while the run wrote into it"), "{messages}");
     assert!(!out.exists(), "nothing is made anew");
 }
 
 #[test]
 fn a_cell_whose_files_others_remove_during_the_run_has_failed() {
     let (_dir, out) = fresh();
-    let (code, said) = meanwhile(&out, |_| {
+    let (code, messages) = meanwhile(&out, |_| {
         let folders = || {
             let entries = std::fs::read_dir(out.join("cells")).unwrap();
             let mut all: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -91,10 +94,10 @@ fn a_cell_whose_files_others_remove_during_the_run_has_failed() {
         }
         std::fs::remove_dir_all(&folders()[0]).unwrap();
     });
-    assert_eq!(code, Some(5), "{said}");
+    assert_eq!(code, Some(5), "{messages}");
     assert!(
-        said.contains("was changed by another program") && said.contains("cells/00-"),
-        "{said}"
+        messages.contains("was changed by another program") && messages.contains("cells/00-"),
+        "{messages}"
     );
     let left = results::open(&out).unwrap();
     assert_eq!(left.cells[0].state(), CellState::Failed);
@@ -106,10 +109,10 @@ fn a_cell_whose_files_others_remove_during_the_run_has_failed() {
 fn an_interrupted_run_whose_result_was_moved_still_ends_as_interrupted() {
     let (_dir, out) = fresh();
     let now = out.with_extension("moved");
-    let (code, said) = meanwhile(&out, |run| {
+    let (code, messages) = meanwhile(&out, |run| {
         std::fs::rename(&out, &now).unwrap();
         kill_process(Pid::from_child(run), Signal::INT).unwrap();
     });
-    assert_eq!(code, Some(130), "{said}");
-    assert!(said.contains("was moved away") && said.contains(text(&now)), "{said}");
+    assert_eq!(code, Some(130), "{messages}");
+    assert!(messages.contains("was moved away") && messages.contains(text(&now)), "{messages}");
 }

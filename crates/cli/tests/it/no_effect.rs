@@ -31,9 +31,9 @@ fn options_that_have_no_effect_where_they_stand_are_refused() {
         (&["doctor", text(&result), "--scale", "lab"], "--scale is for experiments"),
         (&["run", "vdo-vs-plain", "--simulate", "--device", "data=/dev/none"], "--simulate"),
     ];
-    for (args, said) in refused {
+    for (args, message) in refused {
         let err = expect(2, args).err;
-        assert!(err.contains(said), "{args:?}: '{said}' is not in\n{err}");
+        assert!(err.contains(message), "{args:?}: '{message}' is not in\n{err}");
     }
     for args in [
         &["estimate", "--format", "raw", file, tree][..],
@@ -59,7 +59,7 @@ fn a_log_of_ios_has_no_options_of_results() {
 
 #[test]
 fn a_load_says_which_of_its_options_change_nothing() {
-    for (more, said) in [
+    for (more, message) in [
         ("--ops randwrite=100 --dedupe-window 5", "--dedupe-window changes nothing"),
         ("--ops randwrite=100 --popularity zipf:1.1", "--popularity changes nothing"),
         ("--ops randread=100 --dedupe 50%", "this load writes nothing"),
@@ -69,7 +69,7 @@ fn a_load_says_which_of_its_options_change_nothing() {
         let load = ["load", "null", "--size", "1M", "--ios", "4"];
         let words: Vec<&str> = more.split_whitespace().collect();
         let err = expect(0, &[&load[..], &words].concat()).err;
-        assert!(err.contains(said), "{more}: '{said}' is not in\n{err}");
+        assert!(err.contains(message), "{more}: '{message}' is not in\n{err}");
     }
     let load =
         ["load", "null", "--size", "1M", "--ios", "4", "--ops", "randwrite=100", "--sync", "fua"];

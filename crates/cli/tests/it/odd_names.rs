@@ -25,14 +25,17 @@ fn ends(dir: &Path, args: &[OsString]) -> Output {
     while child.try_wait().unwrap().is_none() {
         if started.elapsed() > PATIENCE {
             child.kill().unwrap();
-            let said = child.wait_with_output().unwrap();
-            panic!("{args:?} did not end: {}", String::from_utf8_lossy(&said.stderr));
+            let output = child.wait_with_output().unwrap();
+            panic!("{args:?} did not end: {}", String::from_utf8_lossy(&output.stderr));
         }
         std::thread::sleep(Duration::from_millis(20));
     }
     let output = child.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(!said.contains("panicked") && output.status.code() != Some(101), "{args:?}: {said}");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        !errors.contains("panicked") && output.status.code() != Some(101),
+        "{args:?}: {errors}"
+    );
     output
 }
 
@@ -86,10 +89,10 @@ fn a_path_may_have_any_bytes_wherever_one_is_taken() {
     assert!(ends(dir.path(), &plain).status.success());
     for (line, code) in CALLS {
         let output = ends(dir.path(), &words(line, odd));
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(*code), "{line}: {said}");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(*code), "{line}: {errors}");
         if *code == 2 {
-            assert!(said.contains("error"), "{line}: {said}");
+            assert!(errors.contains("error"), "{line}: {errors}");
         }
     }
 }
@@ -144,11 +147,11 @@ fn what_never_ends_is_refused_wherever_a_file_is_read() {
             "trace show @",
         ] {
             let output = ends(dir.path(), &words(line, odd.as_os_str()));
-            let said = String::from_utf8_lossy(&output.stderr);
+            let errors = String::from_utf8_lossy(&output.stderr);
             let code = output.status.code().unwrap();
-            assert!((2..=5).contains(&code), "{line}, {}: {code} {said}", odd.display());
-            let remedy = said.contains("help") || said.contains("name the directory");
-            assert!(said.contains("error") && remedy, "{line}: {said}");
+            assert!((2..=5).contains(&code), "{line}, {}: {code} {errors}", odd.display());
+            let remedy = errors.contains("help") || errors.contains("name the directory");
+            assert!(errors.contains("error") && remedy, "{line}: {errors}");
         }
     }
     // Every file of a result, and the directory of a tree.

@@ -46,12 +46,12 @@ fn oddities() -> (tempfile::TempDir, std::os::unix::net::UnixListener) {
 /// Runs every line of `cases` as options of `fathom load`; each must be refused with `code` and say the words.
 fn all_refused(dir: &Path, cases: &[(&str, &[&str])]) {
     let before = content(dir);
-    for (line, said) in cases {
+    for (line, message) in cases {
         let words = line.split_whitespace();
         let args: Vec<&str> = std::iter::once("load").chain(words).chain(["--ios", "5"]).collect();
         let answer = fathom_in(dir, &args);
         assert_eq!(answer.code, Some(2), "{line}: {}{}", answer.out, answer.err);
-        for word in *said {
+        for word in *message {
             assert!(answer.err.contains(word), "{line}: '{word}' is not in:\n{}", answer.err);
         }
         assert_eq!(answer.out, "", "{line}");
@@ -225,11 +225,11 @@ fn devices_that_somebody_uses_are_refused_even_when_their_data_may_be_destroyed(
     let done = |program: &str, args: &[&str]| {
         Command::new(program).args(args).output().is_ok_and(|output| output.status.success())
     };
-    let refused = |path: &str, said: &str| {
+    let refused = |path: &str, message: &str| {
         let args = ["load", path, "--ops", "write=100", "--passes", "1", "--destroy-data"];
         let answer = fathom_in(&std::env::temp_dir(), &args);
         assert_eq!(answer.code, Some(4), "{path}: {}", answer.err);
-        assert!(answer.err.contains(said) && answer.err.contains("help:"), "{}", answer.err);
+        assert!(answer.err.contains(message) && answer.err.contains("help:"), "{}", answer.err);
     };
     if done("mkswap", &[&disk.path]) && done("swapon", &[&disk.path]) {
         refused(&disk.path, "swap");
@@ -305,8 +305,8 @@ fn a_device_and_what_it_lies_on_are_refused_as_two_targets_and_its_file_while_it
     fs::File::create(&file).unwrap().set_len(64 << 20).unwrap();
     let run = |program: &str, args: &[&str]| {
         let output = Command::new(program).args(args).output().ok()?;
-        let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        output.status.success().then_some(said)
+        let printed = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        output.status.success().then_some(printed)
     };
     let Some(device) = run("losetup", &["--find", "--show", text(&file)]) else {
         return skip(name, "no loop device can be made (needs root)");
@@ -327,12 +327,12 @@ fn a_device_and_what_it_lies_on_are_refused_as_two_targets_and_its_file_while_it
     // The same for the roles of an experiment.
     let roles = dir.path().join("two.toml");
     fs::write(&roles, TWO_ROLES).unwrap();
-    for (one, two, said) in [(device, upper, "share bytes"), (device, device, "same target")] {
+    for (one, two, message) in [(device, upper, "share bytes"), (device, device, "same target")] {
         let (one, two) = (format!("one={one}"), format!("two={two}"));
         let args = ["run", text(&roles), "--destroy-data", &one, "--destroy-data", &two];
         let answer = fathom_in(dir.path(), &args);
         assert_eq!(answer.code, Some(2), "{}", answer.err);
-        assert!(answer.err.contains(said), "{}", answer.err);
+        assert!(answer.err.contains(message), "{}", answer.err);
     }
     run("losetup", &["--detach", upper]).unwrap();
     let at = dir.path().join("at");

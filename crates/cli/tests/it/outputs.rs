@@ -281,8 +281,8 @@ fn a_log_whose_reader_stalls_costs_lines_and_no_time() {
         ["run", "vdo-vs-plain", "--simulate", "--repeat", "40", "--out", "r", "--log", "pipe"];
     let answer = fathom_in(dir.path(), &words);
     assert_eq!(answer.code, Some(0), "{}", answer.err);
-    let said = answer.err.lines().find(|line| line.contains("lines of the log")).unwrap();
-    assert!(said.contains("its reader does not keep up"), "{said}");
+    let warning = answer.err.lines().find(|line| line.contains("lines of the log")).unwrap();
+    assert!(warning.contains("its reader does not keep up"), "{warning}");
 }
 
 #[test]

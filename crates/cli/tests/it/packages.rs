@@ -9,8 +9,8 @@ use crate::program::{expect, fathom_in, fresh, json, text};
 fn a_packed_result_is_read_by_every_command_as_its_directory_is() {
     let (dir, out) = fresh();
     expect(0, &["run", "vdo-vs-plain", "--simulate", "--repeat", "5", "--out", text(&out)]);
-    let said = fathom_in(dir.path(), &["pack", text(&out)]);
-    assert_eq!(said.code, Some(0), "{}", said.err);
+    let answer = fathom_in(dir.path(), &["pack", text(&out)]);
+    assert_eq!(answer.code, Some(0), "{}", answer.err);
     let name = format!("{}.fathom", out.file_name().unwrap().to_str().unwrap());
     let packed = dir.path().join(&name);
     let plain: u64 = results::packed::size(&out).unwrap();
@@ -27,8 +27,8 @@ fn a_packed_result_is_read_by_every_command_as_its_directory_is() {
     assert!(expect(0, &["trend", text(dir.path())]).out.contains("it is of the same run as"));
     // Back again, file by file.
     let back = dir.path().join("back");
-    let said = expect(0, &["unpack", text(&packed), "--out", text(&back)]);
-    assert!(said.err.contains("all of it as its run left it"), "{}", said.err);
+    let unpacked = expect(0, &["unpack", text(&packed), "--out", text(&back)]);
+    assert!(unpacked.err.contains("all of it as its run left it"), "{}", unpacked.err);
     let same = Command::new("diff").arg("-r").args([&out, &back]).status().unwrap();
     assert!(same.success());
     assert_eq!(fathom_in(dir.path(), &["unpack", text(&packed), "--out", "back"]).code, Some(4));
@@ -93,8 +93,8 @@ fn a_damaged_package_is_told_and_leaves_nothing_behind() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     left.sort();
-    let own = out.file_name().unwrap().to_str().unwrap().to_owned();
-    let mut kept = vec!["bad.fathom".to_owned(), own, "r.fathom".to_owned()];
+    let name = out.file_name().unwrap().to_str().unwrap().to_owned();
+    let mut kept = vec!["bad.fathom".to_owned(), name, "r.fathom".to_owned()];
     kept.sort();
     assert_eq!(left, kept);
     // None lies in the result that it holds.
@@ -174,7 +174,11 @@ fn a_file_below_a_file_is_damage_and_a_full_disk_is_told_of_the_package() {
     let (dir, out) = fresh();
     expect(0, &["run", "vdo-vs-plain", "--simulate", "--repeat", "2", "--out", text(&out)]);
     let full = std::path::Path::new("/dev/full");
-    let said = fathom_in(dir.path(), &["pack", text(&out), "-o", text(full)]);
-    assert!(said.err.contains("/dev/full") && !said.err.contains("Cannot read"), "{}", said.err);
-    assert_ne!(said.code, Some(0));
+    let answer = fathom_in(dir.path(), &["pack", text(&out), "-o", text(full)]);
+    assert!(
+        answer.err.contains("/dev/full") && !answer.err.contains("Cannot read"),
+        "{}",
+        answer.err
+    );
+    assert_ne!(answer.code, Some(0));
 }

@@ -52,20 +52,20 @@ fn start(rows: &[Row]) -> u64 {
 }
 
 fn intervals(rows: &[Row]) -> Vec<&IntervalRow> {
-    let own = rows.iter().filter_map(|row| match row {
+    let of_writes = rows.iter().filter_map(|row| match row {
         Row::Interval(interval) if interval.operation == "randwrite" => Some(interval),
         _ => None,
     });
-    own.collect()
+    of_writes.collect()
 }
 
 fn samples<'a>(rows: &'a [Row], source: &str) -> Vec<&'a SampleRow> {
     let start = start(rows);
-    let own = rows.iter().filter_map(|row| match row {
+    let measured = rows.iter().filter_map(|row| match row {
         Row::Sample(sample) if sample.source == source && sample.at_ns >= start => Some(sample),
         _ => None,
     });
-    own.collect()
+    measured.collect()
 }
 
 /// The value of a chart's series of the only repeat at `x`.

@@ -46,9 +46,9 @@ fn a_reboot_is_explained_simulated_and_refused_on_the_machine_that_this_is() {
     let dir = tempfile::tempdir().unwrap();
     let experiment = dir.path().join("rebooted.toml");
     std::fs::write(&experiment, EXPERIMENT).unwrap();
-    let said = expect(0, &["explain", text(&experiment)]).out;
+    let output = expect(0, &["explain", text(&experiment)]).out;
     for word in ["umount", "vgchange", "reboot"] {
-        assert!(said.contains(word), "{word}: {said}");
+        assert!(output.contains(word), "{word}: {output}");
     }
     let out = dir.path().join("out");
     expect(0, &["run", text(&experiment), "--simulate", "--out", text(&out)]);

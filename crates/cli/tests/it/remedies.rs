@@ -60,7 +60,8 @@ fn followed(rule: &RuleAbout, (key, value): (&str, &str), beside: &str) -> Strin
     };
     let stop = if key == "passes" { passes } else { "duration = \"10s\"\n" };
     let stop = if of_command { "" } else { stop };
-    let (mut top, mut layer, mut own, mut more) = (String::new(), String::new(), String::new(), "");
+    let (mut top, mut layer, mut added, mut more) =
+        (String::new(), String::new(), String::new(), "");
     let line = format!("{key} = {value}\n");
     let state = state(rule, value);
     let first = format!("[[stage]]\n{line}{state}");
@@ -72,7 +73,7 @@ fn followed(rule: &RuleAbout, (key, value): (&str, &str), beside: &str) -> Strin
         "layer" => layers::kind(value.trim_matches('"')).map_or_else(|| panic!("{line}"), drop),
         "on" => layer = line,
         _ if known(rule.layer.unwrap_or("vdo")) => layer = line,
-        _ => own = line,
+        _ => added = line,
     }
     // What a remedy sets takes the place of what is there.
     let without = |text: &str| -> String {
@@ -102,7 +103,7 @@ fn followed(rule: &RuleAbout, (key, value): (&str, &str), beside: &str) -> Strin
     } else {
         HEAD.replace("[devices.journal]\nsize = \"1G\"\n", "")
     };
-    format!("name = \"x\"\n{top}{journal}[[stack]]\n{stack}{layer}{more}{stage}{stop}{own}")
+    format!("name = \"x\"\n{top}{journal}[[stack]]\n{stack}{layer}{more}{stage}{stop}{added}")
 }
 
 #[test]
@@ -143,7 +144,7 @@ fn the_lines_of_changes_can_be_pasted_where_they_are_said_to_stand() {
     ];
     for changes in tried {
         let changes: Vec<_> = changes.iter().copied().map(change).collect();
-        let (top, own): (Vec<_>, Vec<_>) =
+        let (top, settings): (Vec<_>, Vec<_>) =
             changes.iter().partition(|change| change.key.starts_with("devices."));
         let lines = |all: &[&Change]| all.iter().map(|c| c.line() + "\n").collect::<String>();
         let text = format!(
@@ -151,7 +152,7 @@ fn the_lines_of_changes_can_be_pasted_where_they_are_said_to_stand() {
              [[stack]]\nlayer = \"vdo\"\non = \"data\"\nlogical_size = \"1G\"\n\
              [[variant]]\nname = \"as it was\"\n[[variant]]\nname = \"changed\"\n{}{}",
             lines(&top),
-            lines(&own),
+            lines(&settings),
             LOAD.replace("\"w\"", "\"random write\"") + "duration = \"10s\"\n",
         );
         let choices = PlanOptions {

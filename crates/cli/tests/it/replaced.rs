@@ -113,8 +113,8 @@ fn a_node_that_is_another_device_by_now_is_left_alone_by_every_step() {
         let swap = shell("swap", &format!("mv {{ours}} {{ours}}.was && {replace}"));
         let answer = scene.run(&ours, 2, &swap);
         assert_eq!(answer.code, Some(5), "{replace}: {}\n{}", answer.out, answer.err);
-        let told = format!("{} {}", answer.out, answer.err);
-        assert!(told.contains("is no longer the device that was claimed"), "{replace}: {told}");
+        let output = format!("{} {}", answer.out, answer.err);
+        assert!(output.contains("is no longer the device that was claimed"), "{replace}: {output}");
         drop(node);
         assert!(scene.foreign_is_whole(), "{replace}: the device in its place was written");
         assert_eq!(scene.left(), Vec::<String>::new(), "{replace}");
@@ -153,8 +153,8 @@ fn nothing_is_written_where_the_file_system_was_mounted() {
         let gone = shell("gone", "umount -l {mount}") + stage;
         let answer = scene.run(&scene.ours.path, 1, &gone);
         assert_eq!(answer.code, Some(5), "{kind}: {}\n{}", answer.out, answer.err);
-        let told = format!("{} {}", answer.out, answer.err);
-        assert!(told.contains("was unmounted, by"), "{kind}: {told}");
+        let output = format!("{} {}", answer.out, answer.err);
+        assert!(output.contains("was unmounted, by"), "{kind}: {output}");
         assert_eq!(scene.left(), Vec::<String>::new(), "{kind}");
     }
 }
@@ -190,8 +190,8 @@ fn a_load_whose_file_system_is_detached_under_it_writes_on_where_it_meant_to() {
         scene.run(&scene.ours.path, 1, &(fill.to_owned() + &shell("look", "true")))
     });
     assert_eq!(answer.code, Some(5), "{}\n{}", answer.out, answer.err);
-    let told = format!("{} {}", answer.out, answer.err);
-    assert!(told.contains("was unmounted, by"), "{told}");
+    let output = format!("{} {}", answer.out, answer.err);
+    assert!(output.contains("was unmounted, by"), "{output}");
     assert_eq!(scene.left(), Vec::<String>::new());
 }
 
@@ -209,8 +209,8 @@ fn nothing_is_written_into_what_is_mounted_over_the_file_system() {
         let at = left.iter().find(|line| line.starts_with("/run/")).cloned().unwrap_or_default();
         Command::new("umount").arg(&at).status().unwrap();
         assert_eq!(answer.code, Some(6), "{kind}: {}\n{}", answer.out, answer.err);
-        let told = format!("{} {}", answer.out, answer.err);
-        assert!(told.contains("something else is mounted over"), "{kind}: {told}");
+        let output = format!("{} {}", answer.out, answer.err);
+        assert!(output.contains("something else is mounted over"), "{kind}: {output}");
         assert_eq!(written, 0, "{kind}");
         let answer = fathom_in(scene.dir.path(), &["clean", "r", "--yes"]);
         assert_eq!(answer.code, Some(0), "{kind}: {}\n{}", answer.out, answer.err);
@@ -256,8 +256,8 @@ fn a_file_system_that_ended_itself_is_told_by_its_error_and_taken_down() {
         let dead = shell("dead", "xfs_io -x -c shutdown {mount}") + stage;
         let answer = scene.run(&scene.ours.path, 1, &dead);
         assert_eq!(answer.code, Some(5), "{kind}: {}\n{}", answer.out, answer.err);
-        let told = format!("{} {}", answer.out, answer.err);
-        assert!(!told.contains("something else is mounted"), "{kind}: {told}");
+        let output = format!("{} {}", answer.out, answer.err);
+        assert!(!output.contains("something else is mounted"), "{kind}: {output}");
         assert_eq!(scene.left(), Vec::<String>::new(), "{kind}");
     }
 }
@@ -357,14 +357,14 @@ fn a_mapped_device_that_is_another_one_by_now_is_not_driven() {
         ];
         fs::write(dir.path().join("swaps.toml"), parts.concat()).unwrap();
         let answer = fathom_in(dir.path(), &["lab", "run", "swaps.toml", "--out", "r"]);
-        let told = format!("{swap}: {}\n{}", answer.out, answer.err);
+        let output = format!("{swap}: {}\n{}", answer.out, answer.err);
         // What stands on another's disk by now keeps that from being taken down.
-        assert!(matches!(answer.code, Some(5 | 6)), "{told}");
+        assert!(matches!(answer.code, Some(5 | 6)), "{output}");
         let result = results::open(&dir.path().join("r")).unwrap();
         let record = result.cells[0].record.as_ref().unwrap();
         let stages: Vec<_> = record.stages.iter().map(|stage| stage.name.as_str()).collect();
-        assert_eq!(stages, ["first", "anew", "again", "swap"], "{told}");
+        assert_eq!(stages, ["first", "anew", "again", "swap"], "{output}");
         let reason = record.reason.clone().unwrap_or_default();
-        assert!(reason.contains("no longer the device that the stack was built with"), "{told}");
+        assert!(reason.contains("no longer the device that the stack was built with"), "{output}");
     }
 }

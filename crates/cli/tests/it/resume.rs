@@ -27,9 +27,9 @@ fn a_run_goes_on_with_the_cells_that_did_not_end_well() {
     let before = results::open(&out).unwrap();
     let record = |set: &results::ResultSet, cell: usize| set.cells[cell].record.clone().unwrap();
     let resume = ["run", "vdo-vs-plain", "--simulate", "--repeat", "2", "--resume", text(&out)];
-    let said = fathom_in(&std::env::temp_dir(), &resume);
-    assert_eq!(said.code, Some(0), "{}", said.err);
-    assert!(said.err.contains("3 of 4 cells ended well and are kept; 1 run"), "{}", said.err);
+    let answer = fathom_in(&std::env::temp_dir(), &resume);
+    assert_eq!(answer.code, Some(0), "{}", answer.err);
+    assert!(answer.err.contains("3 of 4 cells ended well and are kept; 1 run"), "{}", answer.err);
     let after = results::open(&out).unwrap();
     assert_eq!(states(&out), [CellState::Done; 4]);
     assert_eq!((after.seal.clone(), after.incomplete.clone()), (Seal::Whole, None));
@@ -116,9 +116,13 @@ fn a_done_cell_that_lost_a_part_is_run_again() {
         let before = results::open(&out).unwrap();
         lose(&out.join("cells").join(&before.cells[0].entry.folder));
         let resume = ["run", "vdo-vs-plain", "--simulate", "--repeat", "2", "--resume", text(&out)];
-        let said = fathom_in(&std::env::temp_dir(), &resume);
-        assert_eq!(said.code, Some(0), "{what}: {}", said.err);
-        assert!(said.err.contains("2 of 4 cells ended well and are kept; 2 run"), "{}", said.err);
+        let answer = fathom_in(&std::env::temp_dir(), &resume);
+        assert_eq!(answer.code, Some(0), "{what}: {}", answer.err);
+        assert!(
+            answer.err.contains("2 of 4 cells ended well and are kept; 2 run"),
+            "{}",
+            answer.err
+        );
         let after = results::open(&out).unwrap();
         assert_eq!((after.seal.clone(), after.incomplete.clone()), (Seal::Whole, None), "{what}");
     }
@@ -137,7 +141,7 @@ fn another_plan_does_not_go_on_with_a_result() {
     let shipped = experiment::shipped("vdo-vs-plain").unwrap().text;
     let other = dir.path().join("vdo-vs-plain.toml");
     std::fs::write(&other, format!("{shipped}# changed\n")).unwrap();
-    for (experiment, more, said) in [
+    for (experiment, more, message) in [
         (text(&other), &["--repeat", "2"][..], "the experiment file was another one"),
         ("vdo-vs-plain", &["--repeat", "3"], "the number of repeats was 2, and now it is 3"),
         ("vdo-vs-plain", &[], "the number of repeats was 2, and now it is 5"),
@@ -152,8 +156,8 @@ fn another_plan_does_not_go_on_with_a_result() {
         let answer = fathom_in(&std::env::temp_dir(), &[&args[..], more].concat());
         assert_eq!(answer.code, Some(2), "{}", answer.err);
         assert!(
-            answer.err.contains(said) && answer.err.contains("help:"),
-            "{said}: {}",
+            answer.err.contains(message) && answer.err.contains("help:"),
+            "{message}: {}",
             answer.err
         );
     }
@@ -180,13 +184,13 @@ fn only_the_named_variants_run_and_unknown_names_are_told_with_those_there_are()
         &["lab", "run", "vdo-vs-plain"],
         &["run", "vdo-vs-plain", "--simulate"],
     ] {
-        for (option, value, said) in [
+        for (option, value, message) in [
             ("--only", "vod", "There are: plain; vdo"),
             ("--scale", "lap", "did you mean 'lab'? There are: lab, full"),
         ] {
             let answer = fathom_in(&std::env::temp_dir(), &[command, &[option, value]].concat());
             assert_eq!(answer.code, Some(2), "{}", answer.err);
-            assert!(answer.err.contains(value) && answer.err.contains(said), "{}", answer.err);
+            assert!(answer.err.contains(value) && answer.err.contains(message), "{}", answer.err);
         }
     }
 }
@@ -198,7 +202,7 @@ fn explain_shows_factors_the_time_of_each_cell_and_what_a_scale_sets() {
         fathom_in(&std::env::temp_dir(), &args).out
     };
     let lab = explain(&["--repeat", "1"]);
-    for said in [
+    for phrase in [
         "18 cells",
         "factor  dedupe: off, on",
         "factor  duplicates: 0%, 25%, 50%, 75%",
@@ -206,7 +210,7 @@ fn explain_shows_factors_the_time_of_each_cell_and_what_a_scale_sets() {
         "variant dedupe on, compression in vain, duplicates 0%, about 1",
         "as the first variant's",
     ] {
-        assert!(lab.contains(said), "{said}\n{lab}");
+        assert!(lab.contains(phrase), "{phrase}\n{lab}");
     }
     let full = explain(&["--scale", "full"]);
     assert!(full.contains("scale   full sets\n        device.data.size = \"24G\""), "{full}");

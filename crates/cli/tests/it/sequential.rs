@@ -27,22 +27,22 @@ fn a_run_stops_when_all_that_is_asked_is_decided_and_says_so_everywhere() {
     assert_eq!(shown["sequential"]["stopped_after"].as_u64(), Some(done as u64 / 2));
     assert_eq!(shown["sequential"]["why"], "decided");
     assert_eq!(shown["sequential"]["planned_looks"], serde_json::json!([5, 8, 12, 18, 27]));
-    let asked = shown["comparisons"].as_array().unwrap().iter();
-    let asked: Vec<_> = asked.filter(|c| !c["verdict"].is_null()).collect();
-    assert!(!asked.is_empty());
-    for comparison in asked {
+    let comparisons = shown["comparisons"].as_array().unwrap().iter();
+    let judged: Vec<_> = comparisons.filter(|c| !c["verdict"].is_null()).collect();
+    assert!(!judged.is_empty());
+    for comparison in judged {
         assert!(comparison["decided_after"].as_u64().is_some(), "{comparison:#}");
         assert!(comparison["p_adjusted"].as_f64().unwrap() < 0.05, "{comparison:#}");
         assert!(comparison["method"].as_str().unwrap().contains("sequential"), "{comparison:#}");
     }
-    let said = format!("stopped after {} of at most 27 repeats", done / 2);
+    let phrase = format!("stopped after {} of at most 27 repeats", done / 2);
     let terminal = expect(0, &["show", text(&out)]).out;
     let terminal = terminal.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(terminal.contains(&said), "{terminal}");
+    assert!(terminal.contains(&phrase), "{terminal}");
     let page = dir.path().join("page.html");
     expect(0, &["report", text(&out), "-o", text(&page)]);
     let page = std::fs::read_to_string(&page).unwrap();
-    assert!(page.contains(&said) && page.contains("decided after 5 repeats"));
+    assert!(page.contains(&phrase) && page.contains("decided after 5 repeats"));
     // Nothing is left to do.
     let resume = ["run", "vdo-vs-plain", "--simulate", "--repeat", "auto", "--resume", text(&out)];
     let again = expect(0, &resume);
@@ -100,7 +100,7 @@ fn a_run_whose_time_is_over_goes_on_with_the_time_of_the_next_command() {
 
 #[test]
 fn what_auto_cannot_decide_is_refused_with_a_remedy() {
-    for (more, said) in [
+    for (more, message) in [
         (&["--repeat", "auto:4"][..], "fewer repeats than the 5 of the first look"),
         (&["--repeat", "auto:100"], "more repeats than there are looks for"),
         (&["--repeat", "auto", "--only", "vdo"], "needs two variants"),
@@ -109,7 +109,7 @@ fn what_auto_cannot_decide_is_refused_with_a_remedy() {
         for command in [&["explain", "vdo-vs-plain"][..], &["run", "vdo-vs-plain", "--simulate"]] {
             let answer = fathom_in(&std::env::temp_dir(), &[command, more].concat());
             assert_eq!(answer.code, Some(2), "{}", answer.err);
-            assert!(answer.err.contains(said) && answer.err.contains("help:"), "{}", answer.err);
+            assert!(answer.err.contains(message) && answer.err.contains("help:"), "{}", answer.err);
         }
     }
     let answer = fathom_in(&std::env::temp_dir(), &["explain", "dedupe-cost", "--repeat", "auto"]);
@@ -124,9 +124,9 @@ fn what_auto_cannot_decide_is_refused_with_a_remedy() {
 fn explain_says_how_long_it_may_take_and_what_time_is_too_short_for_a_verdict() {
     let short = expect(0, &["explain", "vdo-vs-plain", "--repeat", "auto:1s"]).out;
     assert!(short.contains("fewer give no verdict"), "{short}");
-    let said = expect(0, &["explain", "vdo-vs-plain", "--repeat", "auto:12"]).out;
+    let text = expect(0, &["explain", "vdo-vs-plain", "--repeat", "auto:12"]).out;
     for part in ["at most 24 cells", "at least and", "it ends after 5, 8, 12 of each variant"] {
-        assert!(said.contains(part), "{part}\n{said}");
+        assert!(text.contains(part), "{part}\n{text}");
     }
     let explained = json(&["explain", "vdo-vs-plain", "--repeat", "auto", "--json"]);
     let (least, most) = (explained["least_ns"].as_u64(), explained["about_ns"].as_u64());

@@ -71,8 +71,8 @@ fn a_run_whose_load_measured_nothing_says_so_with_the_exit_code_of_such_a_load()
     std::fs::write(&path, paced("rate = \"0.001/s\"\narrival = \"poisson\"")).unwrap();
     let run = ["run", text(&path), "--simulate", "--seed", "1", "--json", "--out", text(&out)];
     let answer = expect(5, &run);
-    let said = "Nothing was measured by stage 'rare' of variant 'default', repeat 1, 2";
-    assert!(answer.err.replace('\n', " ").contains(said), "{}", answer.err);
+    let phrase = "Nothing was measured by stage 'rare' of variant 'default', repeat 1, 2";
+    assert!(answer.err.replace('\n', " ").contains(phrase), "{}", answer.err);
     let ended = answer.out.lines().last().unwrap_or_default();
     assert!(ended.contains("\"exit_code\":5"), "{ended}");
     std::fs::remove_dir_all(&out).unwrap();
@@ -198,17 +198,17 @@ fn a_run_is_sealed_when_it_ends_and_a_changed_digit_is_said_by_everyone() {
     let at = record.rfind("\"p99_ns\": ").unwrap() + 10;
     let digit = if &record[at..=at] == "9" { "8" } else { "9" };
     std::fs::write(&cell, format!("{}{digit}{}", &record[..at], &record[at + 1..])).unwrap();
-    let said = "cells/00-plain-r1/cell.json was changed";
+    let phrase = "cells/00-plain-r1/cell.json was changed";
     let shown = expect(5, &["show", text(&out)]).out;
     assert!(
         shown.starts_with("Not as the run left it: cells/00-plain-r1/cell.json was"),
         "{shown}"
     );
     let findings = expect(5, &["doctor", text(&out)]).out;
-    assert!(findings.contains(said) && findings.contains("by its own histogram"), "{findings}");
+    assert!(findings.contains(phrase) && findings.contains("by its own histogram"), "{findings}");
     let page = dir.path().join("page.html");
     expect(5, &["report", text(&out), "-o", text(&page)]);
-    assert!(std::fs::read_to_string(&page).unwrap().contains(said));
+    assert!(std::fs::read_to_string(&page).unwrap().contains(phrase));
     std::fs::remove_file(out.join("SHA256SUMS")).unwrap();
     assert!(expect(0, &["show", text(&out)]).out.contains("not sealed"));
 }

@@ -67,7 +67,7 @@ fn what_is_no_stack_is_refused_with_a_reason_and_a_remedy() {
     fs::write(path("cut.tar.xz"), b"\xfd7zXZ\0\0").unwrap();
     fs::write(path("other.tar"), vec![0; 10240]).unwrap();
     report(&path("report"));
-    for (code, args, said) in [
+    for (code, args, message) in [
         (2, &["doctor", "/dev/fathom-no-such-device"][..], "Nothing is at"),
         (2, &["doctor", "/proc"], "stands on no block device"),
         (5, &["doctor", text(&path("cut.tar.xz"))], "no whole archive"),
@@ -76,14 +76,14 @@ fn what_is_no_stack_is_refused_with_a_reason_and_a_remedy() {
         (2, &["doctor", text(&path("report")), "--all"], "for results and experiments"),
     ] {
         let err = expect(code, args).err;
-        assert!(err.contains(said) && err.contains("help"), "{args:?}\n{err}");
+        assert!(err.contains(message) && err.contains("help"), "{args:?}\n{err}");
     }
     // A path on a file system has a stack, or its file system stands on no device; in a chroot nobody tells.
     let answer = fathom_in(dir.path(), &["doctor", "/"]);
     let refused = ["stands on no block device", "as in a chroot"];
-    let told =
+    let is_handled =
         answer.out.contains("looked_at") || refused.iter().any(|why| answer.err.contains(why));
-    assert!(told, "{}\n{}", answer.out, answer.err);
+    assert!(is_handled, "{}\n{}", answer.out, answer.err);
 }
 
 #[test]

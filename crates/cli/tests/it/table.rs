@@ -135,7 +135,7 @@ fn settings_that_contradict_each_other_are_refused_with_their_limit_and_what_to_
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("table.toml");
     let lines = "slab_size = \"32M\"\nlogical_size = \"512M\"\nblock_map_cache = \"16M\"";
-    for (wrong, said, remedy) in [
+    for (wrong, message, remedy) in [
         ("slab_size = \"32M\"\nphysical_threads = 16", "16 is more than the 13 slab(s)", "= 13"),
         ("block_map_cache = \"8M\"", "8M is too small", "\"16M\""),
         ("block_map_cache = \"16M\"\nlogical_threads = 2", "2 logical threads need 16M", "\"32M\""),
@@ -161,7 +161,7 @@ fn settings_that_contradict_each_other_are_refused_with_their_limit_and_what_to_
         let whole = if lvm { whole.replacen("via = \"table\"\n", "", 1) } else { whole };
         std::fs::write(&file, whole).unwrap();
         let refused = expect(2, &["explain", text(&file)]).err;
-        assert!(refused.contains(said) && refused.contains("help:"), "{wrong}: {refused}");
+        assert!(refused.contains(message) && refused.contains("help:"), "{wrong}: {refused}");
         assert!(refused.contains(remedy) && refused.contains("table.toml:"), "{wrong}: {refused}");
     }
 }

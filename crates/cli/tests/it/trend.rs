@@ -14,10 +14,10 @@ fn few_results_are_listed_and_said_to_be_too_few() {
         expect(0, &[&args[..], &["--out", text(out)]].concat());
     }
     // Both are in the directory.
-    let said = expect(0, &["trend", text(dir.path())]).out;
-    assert!(said.contains("IOPS of randwrite, vdo over plain: 2 results"), "{said}");
-    assert!(said.contains("too few to say anything: 20 are needed, 18 more"), "{said}");
-    assert!(said.contains("simulated, where no figure is real"), "{said}");
+    let output = expect(0, &["trend", text(dir.path())]).out;
+    assert!(output.contains("IOPS of randwrite, vdo over plain: 2 results"), "{output}");
+    assert!(output.contains("too few to say anything: 20 are needed, 18 more"), "{output}");
+    assert!(output.contains("simulated, where no figure is real"), "{output}");
     let all = json(&["trend", text(&first), text(&second), "--json"]);
     let series = &all["series"][0];
     assert_eq!(
@@ -32,9 +32,9 @@ fn few_results_are_listed_and_said_to_be_too_few() {
     // One of too few repeats is named, not passed over.
     let short = dir.path().join("short");
     expect(0, &["run", "vdo-vs-plain", "--simulate", "--repeat", "3", "--out", text(&short)]);
-    let said = expect(0, &["trend", text(dir.path())]).out;
+    let output = expect(0, &["trend", text(dir.path())]).out;
     let why = "short: nothing that it asks rests on 5 repeats or more";
-    assert!(said.split_whitespace().collect::<Vec<_>>().join(" ").contains(why), "{said}");
+    assert!(output.split_whitespace().collect::<Vec<_>>().join(" ").contains(why), "{output}");
     let help = expect(0, &["trend", "--help"]).out;
     assert!(help.contains("twenty results") && help.contains("last hundred"), "{help}");
     let word = fathom_in(dir.path(), &["trend", text(&first), "--fail-on", "slower"]);
@@ -51,9 +51,9 @@ fn two_results_are_held_against_each_other_and_what_else_differs_is_named() {
     };
     run(&first, "1", &[]);
     run(&second, "2", &[]);
-    let said = expect(0, &["compare", text(&first), text(&second)]).out;
-    assert!(!said.contains("What else differs"), "{said}");
-    let block = said.split_once("IOPS of randwrite\n").unwrap().1;
+    let output = expect(0, &["compare", text(&first), text(&second)]).out;
+    assert!(!output.contains("What else differs"), "{output}");
+    let block = output.split_once("IOPS of randwrite\n").unwrap().1;
     // What a line has no room for stands below it.
     let mut lines = block.lines().skip(1).filter(|line| line.contains(" + "));
     for variant in ["plain", "vdo"] {
@@ -64,8 +64,8 @@ fn two_results_are_held_against_each_other_and_what_else_differs_is_named() {
     }
     let all = json(&["compare", text(&first), text(&second), "--json"]);
     let rows = all["comparisons"].as_array().unwrap();
-    let own = |row: &&serde_json::Value| row["metric"] == "iops" && row["variant"] == "vdo";
-    let row = rows.iter().find(own).unwrap();
+    let is_iops = |row: &&serde_json::Value| row["metric"] == "iops" && row["variant"] == "vdo";
+    let row = rows.iter().find(is_iops).unwrap();
     let ratio = row["new"].as_f64().unwrap() / row["base"].as_f64().unwrap();
     assert!((row["ratio"].as_f64().unwrap() / ratio - 1.0).abs() < 0.05, "{row}");
     assert_eq!((&row["n_base"], &row["n_new"]), (&5.into(), &5.into()));
@@ -101,10 +101,10 @@ fn series_of_others_are_tested_as_results_are() {
     let (dir, _) = fresh();
     let file = dir.path().join("nightly.csv");
     std::fs::write(&file, nightly()).unwrap();
-    let said = expect(0, &["trend", "--csv", text(&file)]).out;
-    assert!(said.contains("IOPS: 29 values (line 6 has none)"), "{said}");
-    assert!(said.contains("differs: falls by 10 % between n17 and n18"), "{said}");
-    assert!(said.contains("backlog: 30 values") && said.contains("stays as it is"), "{said}");
+    let output = expect(0, &["trend", "--csv", text(&file)]).out;
+    assert!(output.contains("IOPS: 29 values (line 6 has none)"), "{output}");
+    assert!(output.contains("differs: falls by 10 % between n17 and n18"), "{output}");
+    assert!(output.contains("backlog: 30 values") && output.contains("stays as it is"), "{output}");
     let all = json(&["trend", "--csv", text(&file), "--json", "--better", "higher"]);
     let [iops, backlog] = &all["series"].as_array().unwrap()[..] else { panic!("{all}") };
     assert_eq!((&all["label"], &iops["name"]), (&"night".into(), &"IOPS".into()));
@@ -139,13 +139,13 @@ fn standard_input_is_read_and_what_is_no_series_is_refused_with_its_line() {
         ("latin.csv", b"day,x\na,1\nb\xe9,2\n", "line 3 is not UTF-8"),
         ("binary.csv", b"\0\0", "it is not text"),
     ];
-    for (name, bytes, said) in cases {
+    for (name, bytes, message) in cases {
         std::fs::write(dir.path().join(name), bytes).unwrap();
         let answer = fathom_in(dir.path(), &["trend", "--csv", name]);
         assert_eq!(answer.code, Some(5), "{name}: {}", answer.err);
-        assert!(answer.err.contains(said) && answer.err.contains("help:"), "{}", answer.err);
+        assert!(answer.err.contains(message) && answer.err.contains("help:"), "{}", answer.err);
     }
-    for (args, said) in [
+    for (args, message) in [
         (&["trend", "--csv", "none.csv"][..], "cannot be read"),
         (&["trend", "--csv", "."], "a directory"),
         (&["trend", "--csv", "/dev/zero"], "a character device"),
@@ -154,6 +154,6 @@ fn standard_input_is_read_and_what_is_no_series_is_refused_with_its_line() {
     ] {
         let answer = fathom_in(dir.path(), args);
         assert_eq!(answer.code, Some(2), "{args:?}: {}", answer.err);
-        assert!(answer.err.contains(said), "{args:?}: {}", answer.err);
+        assert!(answer.err.contains(message), "{args:?}: {}", answer.err);
     }
 }

@@ -40,16 +40,16 @@ fn a_load_that_was_to_verify_and_of_no_block_knew_what_it_holds_ends_with_code_5
             assert_eq!(load(dir, &format!("x --size 16M {FILL}")).code, Some(0));
             let filled = load(dir, &format!("x --size {part} {FILL} {state}"));
             assert_eq!(filled.code, Some(0), "{filled:?}");
-            let (code, found, told) = verified(dir, &format!("{LOOK} --verify {when} {state}"));
+            let (code, found, messages) = verified(dir, &format!("{LOOK} --verify {when} {state}"));
             let passes = if when == "both" { 2 } else { 1 };
-            let case = format!("{when} {known}: {found} {told}");
+            let case = format!("{when} {known}: {found} {messages}");
             assert_eq!(found["read"], 4096 * passes, "{case}");
             assert_eq!(found["checked"], checked * passes, "{case}");
             assert_eq!(found["correct"], checked * passes, "{case}");
             assert_eq!(code, Some(if checked == 0 { 5 } else { 0 }), "{case}");
-            assert_eq!(told.contains("Nothing was verified"), checked == 0, "{case}");
-            assert_eq!(told.contains("0 wrong of"), checked > 0, "{case}");
-            assert!(!told.contains("0 wrong of 0 "), "{case}");
+            assert_eq!(messages.contains("Nothing was verified"), checked == 0, "{case}");
+            assert_eq!(messages.contains("0 wrong of"), checked > 0, "{case}");
+            assert!(!messages.contains("0 wrong of 0 "), "{case}");
         }
     }
 }
@@ -63,9 +63,9 @@ fn what_reads_nothing_or_keeps_nothing_was_not_verified() {
         "null --size 16M --ops randwrite=50,randread=50 --ios 1000 --verify both",
     ] {
         let answer = load(dir.path(), words);
-        let told = format!("{}{}", answer.out, answer.err);
-        assert_eq!(answer.code, Some(5), "{words}: {told}");
-        assert!(told.contains("Nothing was verified") && !told.contains("0 wrong"), "{told}");
+        let output = format!("{}{}", answer.out, answer.err);
+        assert_eq!(answer.code, Some(5), "{words}: {output}");
+        assert!(output.contains("Nothing was verified") && !output.contains("0 wrong"), "{output}");
     }
 }
 
@@ -82,10 +82,10 @@ fn zeros_that_nobody_wrote_are_no_proof_of_the_writes_beside_them() {
         (answer.code, summary["verify"].clone(), summary["notices"].to_string())
     };
     let odd = "--ops randwrite=100 --block-size 2300 --align 1 --buffered --ios 500 --verify after";
-    let (code, found, told) = new("odd", odd);
+    let (code, found, messages) = new("odd", odd);
     assert_eq!((code, &found["checked"], &found["correct"]), (Some(5), &0.into(), &0.into()));
     assert!(found["untouched"].as_u64() > Some(3000), "{found}");
-    assert!(told.contains("Nothing was verified"), "{told}");
+    assert!(messages.contains("Nothing was verified"), "{messages}");
     for (name, ios, code, why) in [
         (
             "some",
@@ -95,9 +95,9 @@ fn zeros_that_nobody_wrote_are_no_proof_of_the_writes_beside_them() {
         ),
         ("none", "--ops randread=100 --ios 100 --verify read", 5, "nobody had written any"),
     ] {
-        let (ended, found, told) = new(name, ios);
-        assert_eq!(ended, Some(code), "{name}: {told}");
-        assert!(told.contains(why), "{name}: {told}");
+        let (ended, found, output) = new(name, ios);
+        assert_eq!(ended, Some(code), "{name}: {output}");
+        assert!(output.contains(why), "{name}: {output}");
         let count = |key: &str| found[key].as_u64().unwrap();
         assert_eq!(count("read"), count("checked") + count("untouched"), "{name}: {found}");
         assert!(count("untouched") > 0 && (count("checked") > 0) == (code == 0), "{name}: {found}");
@@ -121,9 +121,9 @@ fn after_a_load_that_was_killed_its_range_counts_as_read_and_not_as_checked() {
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    let (code, found, told) = verified(dir, &format!("{LOOK} --verify {state}"));
+    let (code, found, messages) = verified(dir, &format!("{LOOK} --verify {state}"));
     assert_eq!((code, &found["checked"], &found["read"]), (Some(5), &0.into(), &4096.into()));
-    assert!(told.contains("no block checked, of 4,096 read"), "{told}");
+    assert!(messages.contains("no block checked, of 4,096 read"), "{messages}");
 }
 
 /// A stack of XFS whose last stage is to verify; the result's directory is `r`.
@@ -184,10 +184,10 @@ fn a_laid_out_file_of_another_size_by_now_is_not_verified_in_part() {
             "[[stage]]\ndo = \"command\"\nname = \"cut\"\nargv = [\"truncate\", \"-s\", \"{size}\", \"{{mount}}/files/1\"]\n"
         );
         let answer = run(dir.path(), &disk.path, &cut);
-        let told = format!("{size}: {}{}", answer.out, answer.err);
-        assert_eq!(answer.code, Some(5), "{told}");
-        let words = told.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(words.contains("its layout made it 16,777,216 long"), "{told}");
+        let output = format!("{size}: {}{}", answer.out, answer.err);
+        assert_eq!(answer.code, Some(5), "{output}");
+        let words = output.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("its layout made it 16,777,216 long"), "{output}");
         std::process::Command::new("wipefs").args(["-a", &disk.path]).output().unwrap();
     }
 }
@@ -243,14 +243,14 @@ fn a_load_on_files_of_a_stack_writes_nothing_through_a_link_out_of_it() {
         );
         let load = "ops = { randwrite = 100 }\nios = 100";
         let answer = run_load(dir.path(), &disk.path, &stage, load);
-        let told = format!("{swap}: {}{}", answer.out, answer.err);
+        let output = format!("{swap}: {}{}", answer.out, answer.err);
         // What hangs in the stack cannot be taken down.
         let code = if swap.starts_with("mount") { 6 } else { 5 };
-        assert_eq!(answer.code, Some(code), "{told}");
-        let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(told.contains("leads out of the file system"), "{told}");
+        assert_eq!(answer.code, Some(code), "{output}");
+        let one_line = output.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(one_line.contains("leads out of the file system"), "{one_line}");
         for file in ["0", "1"] {
-            assert_eq!(std::fs::read(theirs.path().join(file)).unwrap(), content, "{told}");
+            assert_eq!(std::fs::read(theirs.path().join(file)).unwrap(), content, "{one_line}");
         }
         // A mount of theirs inside the stack's is left to them, and holds it.
         let table = std::fs::read_to_string("/proc/self/mountinfo").unwrap();

@@ -53,9 +53,9 @@ pub fn refused(code: i32, args: &[&str], phrases: &[&str]) {
 pub fn volume(dir: &Path) -> PathBuf {
     let path = dir.join("volume.img");
     let args = ["uvdo", "create", text(&path), "--size", "400M", "--logical-size", "1G"];
-    let told = expect(0, &args).out;
-    assert!(told.contains("an empty volume of 1 GiB on 400 MiB"), "{told}");
-    assert!(told.contains("memory") && told.contains("next: fathom uvdo start"), "{told}");
+    let text = expect(0, &args).out;
+    assert!(text.contains("an empty volume of 1 GiB on 400 MiB"), "{text}");
+    assert!(text.contains("memory") && text.contains("next: fathom uvdo start"), "{text}");
     path
 }
 
@@ -119,19 +119,19 @@ fn the_parser_of_vdo_reads_the_statistics_and_what_has_no_counterpart_is_absent(
     let (path, run) = (volume(dir.path()), dir.path().join("run"));
     let running = Running::start(&path, &run, &["--policy", "async"]);
     let wrote = qemu_io(&running.uri(), &["write -P 7 0 4M", "flush"]);
-    let told = expect(0, &["uvdo", "stats", text(&run)]).out;
-    let parsed = layers::parse("vdo.stats", &told).unwrap();
+    let output = expect(0, &["uvdo", "stats", text(&run)]).out;
+    let parsed = layers::parse("vdo.stats", &output).unwrap();
     let known = layers::parse("vdo.stats", include_str!("../../../layers/src/vdo/stats-6.12.txt"));
-    let (known, own) = (known.unwrap(), ["recovery.entries"]);
-    for name in parsed.numbers.keys().filter(|name| !own.contains(&name.as_str())) {
+    let (known, additional) = (known.unwrap(), ["recovery.entries"]);
+    for name in parsed.numbers.keys().filter(|name| !additional.contains(&name.as_str())) {
         assert!(known.numbers.contains_key(name), "dm-vdo has no {name}");
     }
     assert_eq!(parsed.texts["mode"], "normal");
-    assert!(!parsed.numbers.keys().any(|name| name.starts_with("slabJournal")), "{told}");
+    assert!(!parsed.numbers.keys().any(|name| name.starts_with("slabJournal")), "{output}");
     if wrote.is_some() {
         assert_eq!(parsed.numbers["biosIn.write"], Some(1024.0));
         assert_eq!(parsed.numbers["logicalBlocksUsed"], Some(1024.0));
-        assert!(parsed.numbers["dataBlocksUsed"] < Some(20.0), "{told}");
+        assert!(parsed.numbers["dataBlocksUsed"] < Some(20.0), "{output}");
     }
     let nested = json(&["uvdo", "stats", text(&run), "--json"]);
     assert_eq!(nested["biosIn"]["write"].as_f64(), parsed.numbers["biosIn.write"]);

@@ -130,8 +130,8 @@ fn every_kind_of_damage_is_named_by_a_later_run_which_ends_with_code_5() {
                 plain.split_whitespace().chain(width.split_whitespace()).collect();
             let answer = fathom_in(dir, &args);
             assert_eq!(answer.code, Some(5), "{}", answer.err);
-            let said = format!("{} wrong ({} {kind})", places.len(), places.len());
-            assert!(answer.out.contains(&said) || answer.err.contains(&said), "{}", answer.out);
+            let phrase = format!("{} wrong ({} {kind})", places.len(), places.len());
+            assert!(answer.out.contains(&phrase) || answer.err.contains(&phrase), "{}", answer.out);
             let first = format!("{kind}: 4096 bytes at {} of x", places[0]);
             assert!(answer.out.contains(&first) || answer.err.contains(&first), "{}", answer.out);
         }

@@ -71,8 +71,8 @@ fn a_state_follows_its_file_and_is_refused_for_every_other() {
         for words in [LOOK, "--ops randwrite=100 --ios 10 --destroy-data"] {
             let answer = load(dir, target, words);
             assert_eq!(answer.code, Some(2), "{swap}: {}", answer.err);
-            for said in ["is of another target: it was the file", "--verify-state-of-another"] {
-                assert!(answer.err.contains(said), "{swap}: {}", answer.err);
+            for phrase in ["is of another target: it was the file", "--verify-state-of-another"] {
+                assert!(answer.err.contains(phrase), "{swap}: {}", answer.err);
             }
             assert!(std::fs::read(at("state")).unwrap() == state, "{swap}");
             assert!(std::fs::read(at(target)).unwrap() == before, "{swap}");

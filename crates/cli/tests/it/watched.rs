@@ -23,34 +23,34 @@ fn device(name: &str) -> Option<LoopDevice> {
 fn of_device<'a>(document: &'a Value, device: &LoopDevice) -> &'a Value {
     let id = device.path.trim_start_matches("/dev/");
     let all = document["watch"]["devices"].as_array().unwrap();
-    all.iter().find(|own| own["id"] == id).unwrap_or_else(|| panic!("no {id} in {document}"))
+    all.iter().find(|seen| seen["id"] == id).unwrap_or_else(|| panic!("no {id} in {document}"))
 }
 
 #[test]
 fn a_load_beside_is_seen_and_a_device_without_io_has_no_latency() {
     let Some(device) = device("a_load_beside_is_seen") else { return };
     let idle = json(&["doctor", &device.path, "--watch", "1s", "--json"]);
-    let own = of_device(&idle, &device);
+    let quiet = of_device(&idle, &device);
     for field in ["read_latency_mean_ns", "write_latency_mean_ns"] {
-        assert_eq!(own["whole"][field], Value::Null, "{own}");
+        assert_eq!(quiet["whole"][field], Value::Null, "{quiet}");
     }
-    assert_eq!(own["whole"]["writes_per_s"], 0.0);
-    let said = expect(0, &["doctor", &device.path, "--watch", "1s"]);
-    assert!(said.out.contains("no I/O") && said.err.contains("watching for 1 s"), "{said:?}");
+    assert_eq!(quiet["whole"]["writes_per_s"], 0.0);
+    let answer = expect(0, &["doctor", &device.path, "--watch", "1s"]);
+    assert!(answer.out.contains("no I/O") && answer.err.contains("watching for 1 s"), "{answer:?}");
     let args = ["load", &device.path, "--ops", "randwrite", "--duration", "8s", "--limit", "500/s"];
     let mut load = command(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     std::thread::sleep(Duration::from_secs(1));
     let seen = json(&["doctor", &device.path, "--watch", "4s", "--json"]);
     assert!(load.wait().unwrap().success());
-    let own = &of_device(&seen, &device);
-    let whole = &own["whole"];
+    let busy = &of_device(&seen, &device);
+    let whole = &busy["whole"];
     let rate = whole["writes_per_s"].as_f64().unwrap();
     assert!((350.0..650.0).contains(&rate), "{whole}");
     let bytes = whole["written_bytes_per_s"].as_f64().unwrap();
     assert!((bytes / rate - 4096.0).abs() < 1.0, "{whole}");
     assert!(whole["write_latency_mean_ns"].as_f64().unwrap() > 0.0, "{whole}");
     assert_eq!(whole["read_latency_mean_ns"], Value::Null, "nothing was read");
-    assert_eq!(own["intervals"].as_array().unwrap().len(), 4);
+    assert_eq!(busy["intervals"].as_array().unwrap().len(), 4);
     assert_eq!(seen["watch"]["ended_by"], "time");
     assert!(seen["findings"].as_array().unwrap().iter().any(|f| f["rule"] == "looked_at"));
 }
@@ -115,8 +115,8 @@ fn latency_of_a_device_is_measured_meanwhile_and_what_a_killed_watch_left_is_rem
         return;
     };
     let mut watch = watch.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut said = BufReader::new(watch.stderr.take().unwrap()).lines();
-    assert!(said.any(|line| line.unwrap().contains("watching for")));
+    let mut lines = BufReader::new(watch.stderr.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap().contains("watching for")));
     let load = ["load", &*device.path, "--ops", "randwrite", "--ios", "1500", "--limit", "500/s"];
     expect(0, &load);
     let pid = rustix::process::Pid::from_child(&watch);
@@ -133,8 +133,8 @@ fn latency_of_a_device_is_measured_meanwhile_and_what_a_killed_watch_left_is_rem
     // A kill leaves the trace instance.
     let mut killed = with_tracefs(&watched("1h")).unwrap();
     let mut killed = killed.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut said = BufReader::new(killed.stderr.take().unwrap()).lines();
-    assert!(said.any(|line| line.unwrap().contains("watching for")));
+    let mut messages = BufReader::new(killed.stderr.take().unwrap()).lines();
+    assert!(messages.any(|line| line.unwrap().contains("watching for")));
     killed.kill().unwrap();
     killed.wait().unwrap();
     let clean = |args: &[&str]| {
@@ -172,7 +172,7 @@ type Key = (String, String);
 fn parsed(text: &str) -> BTreeMap<Key, f64> {
     let body = text.strip_suffix("# EOF\n").expect("the end is # EOF and a newline");
     let mut samples = BTreeMap::new();
-    let (mut families, mut own) = (BTreeSet::new(), (String::new(), String::new()));
+    let (mut families, mut family) = (BTreeSet::new(), (String::new(), String::new()));
     let mut described = BTreeSet::new();
     for line in body.lines() {
         if let Some(about) = line.strip_prefix("# ") {
@@ -183,23 +183,25 @@ fn parsed(text: &str) -> BTreeMap<Key, f64> {
                 "TYPE" => {
                     assert!(["counter", "gauge", "unknown"].contains(&value.as_str()), "{line}");
                     assert!(families.insert(name.clone()), "a family in two places: {line}");
-                    own = (name, value);
+                    family = (name, value);
                 }
-                "UNIT" => assert!(own.0 == name && name.ends_with(&format!("_{value}")), "{line}"),
-                "HELP" => assert!(own.0 == name && !value.is_empty(), "{line}"),
+                "UNIT" => {
+                    assert!(family.0 == name && name.ends_with(&format!("_{value}")), "{line}")
+                }
+                "HELP" => assert!(family.0 == name && !value.is_empty(), "{line}"),
                 _ => panic!("{line}"),
             }
             continue;
         }
         let (name, rest) = line.split_once('{').expect(line);
-        let end = if own.1 == "counter" { "_total" } else { "" };
-        assert_eq!(name, format!("{}{end}", own.0), "{line}");
+        let end = if family.1 == "counter" { "_total" } else { "" };
+        assert_eq!(name, format!("{}{end}", family.0), "{line}");
         let legal = |c: char| c.is_ascii_alphanumeric() || c == '_';
         assert!(name.chars().all(legal) && !name.starts_with(|c: char| c.is_ascii_digit()));
         let (labels, value) = rest.rsplit_once("} ").expect(line);
         labels_of(labels);
         let value: f64 = value.parse().expect(line);
-        assert!(value.is_finite() && (own.1 != "counter" || value >= 0.0), "{line}");
+        assert!(value.is_finite() && (family.1 != "counter" || value >= 0.0), "{line}");
         let key = (name.to_owned(), labels.to_owned());
         assert!(samples.insert(key, value).is_none(), "a series twice: {line}");
     }
@@ -211,7 +213,7 @@ fn labels_of(text: &str) -> BTreeMap<String, String> {
     let (mut all, mut rest) = (BTreeMap::new(), text);
     while !rest.is_empty() {
         let (name, value) = rest.split_once("=\"").expect(text);
-        let (mut own, mut escape, mut end) = (String::new(), false, None);
+        let (mut unescaped, mut escape, mut end) = (String::new(), false, None);
         for (at, c) in value.char_indices() {
             match (escape, c) {
                 (false, '\\') => escape = true,
@@ -219,16 +221,16 @@ fn labels_of(text: &str) -> BTreeMap<String, String> {
                     end = Some(at);
                     break;
                 }
-                (true, 'n') => (own, escape) = (own + "\n", false),
+                (true, 'n') => (unescaped, escape) = (unescaped + "\n", false),
                 (true, c) => {
                     assert!(['"', '\\'].contains(&c), "{text}");
-                    own.push(c);
+                    unescaped.push(c);
                     escape = false;
                 }
-                (false, c) => own.push(c),
+                (false, c) => unescaped.push(c),
             }
         }
-        assert!(all.insert(name.to_owned(), own).is_none(), "a label twice: {text}");
+        assert!(all.insert(name.to_owned(), unescaped).is_none(), "a label twice: {text}");
         rest = &value[end.expect(text) + 1..];
         rest = rest.strip_prefix(',').unwrap_or(rest);
     }

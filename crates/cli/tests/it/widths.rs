@@ -91,14 +91,16 @@ fn no_command_prints_lines_that_are_wider_than_the_terminal() {
     for args in commands {
         for columns in [60_usize, 80, 100, 132] {
             let output = command(args).env("COLUMNS", columns.to_string()).output().unwrap();
-            let said = [output.stdout, output.stderr].concat();
-            let said = String::from_utf8(said).unwrap();
-            assert!(!said.is_empty(), "{args:?}");
+            let text = [output.stdout, output.stderr].concat();
+            let output = String::from_utf8(text).unwrap();
+            assert!(!output.is_empty(), "{args:?}");
             // A word that does not fit stays whole, under its column.
             let bad = |line: &&str| {
                 line.chars().count() > columns && longest_part(line) < columns / 2 - 2
             };
-            wide.extend(said.lines().filter(bad).map(|line| format!("{columns} {args:?}: {line}")));
+            wide.extend(
+                output.lines().filter(bad).map(|line| format!("{columns} {args:?}: {line}")),
+            );
         }
     }
     assert!(wide.is_empty(), "{} lines:\n{}", wide.len(), wide.join("\n"));

@@ -144,8 +144,8 @@ impl Twin for MirroredTwin {
     }
 
     fn read(&mut self, source: &Source) -> Option<String> {
-        let own = format!("mirrorctl counts {}", self.name);
-        (source.show() == own).then(|| format!("writes {}", self.writes))
+        let command = format!("mirrorctl counts {}", self.name);
+        (source.show() == command).then(|| format!("writes {}", self.writes))
     }
 
     fn wrote(&mut self, writes: &Writes, _: &AskedContent) {

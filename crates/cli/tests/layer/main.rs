@@ -125,15 +125,16 @@ fn a_layer_of_one_folder_goes_through_the_whole_program() {
     assert!(findings.iter().any(|finding| finding.rule == "mirrored_twice"), "{findings:?}");
     let view = report::view::view(&result, &analysis, &findings);
     let page = report::html::page(std::slice::from_ref(&view));
-    for said in ["writes to both sides", "Both sides over time", "every write goes to both sides"] {
-        assert!(page.contains(said), "the page does not say '{said}'");
+    for phrase in ["writes to both sides", "Both sides over time", "every write goes to both sides"]
+    {
+        assert!(page.contains(phrase), "the page does not say '{phrase}'");
     }
     let shown = report::terminal::text(&view, 100, false);
     assert!(shown.contains("writes to both sides"), "{shown}");
     let json = report::json::json(&view);
     let figure = &json["variants"][1]["layers"]["pair"]["mirrored_writes"]["median"];
     assert!(figure.as_f64().is_some(), "{json}");
-    let own = host::capabilities().into_iter().find(|one| one.id == "mirrored").unwrap();
-    assert!(own.detail.contains("mirrorctl"), "{own:?}");
+    let mirrored = host::capabilities().into_iter().find(|one| one.id == "mirrored").unwrap();
+    assert!(mirrored.detail.contains("mirrorctl"), "{mirrored:?}");
     assert!(layers::is_absent("mirrorctl", "pair is gone already"));
 }

@@ -65,8 +65,8 @@ fn a_kind_is_one_file_and_one_line() {
         if ALLOWED.iter().any(|(allowed, _)| file.starts_with(allowed)) {
             continue;
         }
-        let own = defined(text);
-        for kind in kinds.iter().filter(|kind| !own.contains(kind)) {
+        let known = defined(text);
+        for kind in kinds.iter().filter(|kind| !known.contains(kind)) {
             let common = COMMON.contains(&kind.as_str());
             let quoted = format!("\"{kind}\"");
             let names = |line: &&str| {

@@ -37,7 +37,7 @@ const fn share(id: &'static str, error: &'static str) -> Held {
 pub(crate) fn off_asked(result: &ResultSet, analysis: &Analysis) -> Vec<Finding> {
     let of = |written: Written| {
         let rounding = rounding(result, &written);
-        HELD.iter().filter_map(move |held| off(&written, held, rounding)).collect::<Vec<_>>()
+        HELD.iter().filter_map(move |held| deviation(&written, held, rounding)).collect::<Vec<_>>()
     };
     written(analysis).flat_map(of).collect()
 }
@@ -78,21 +78,21 @@ impl Written<'_> {
 /// Every measured stage of every variant that was asked to write something.
 fn written(analysis: &Analysis) -> impl Iterator<Item = Written<'_>> {
     analysis.variants.iter().flat_map(|variant| {
-        variant.asked.iter().map(move |(stage, asked)| {
+        variant.asked.iter().map(move |(stage, requested)| {
             let stage = stage.as_deref();
-            Written { variant, stage, asked, achieved: variant.achieved(stage) }
+            Written { variant, stage, asked: requested, achieved: variant.achieved(stage) }
         })
     })
 }
 
-fn off(written: &Written, held: &Held, rounding: f64) -> Option<Finding> {
+fn deviation(written: &Written, held: &Held, rounding: f64) -> Option<Finding> {
     let figure = content_figure(held.id)?;
-    let asked = (figure.asked)(written.asked)?;
+    let requested = (figure.asked)(written.asked)?;
     let achieved = written.median(held.id)?;
     let error = held.error.and_then(|id| written.median(id)).unwrap_or(0.0);
     let rounding = held.error.map_or(0.0, |_| rounding);
     let allowed = held.tolerance.max(rounding) + ERRORS * error;
-    if (achieved - asked).abs() <= allowed {
+    if (achieved - requested).abs() <= allowed {
         return None;
     }
     let (name, unit) = (figure.name, held.unit);
@@ -107,7 +107,7 @@ fn off(written: &Written, held: &Held, rounding: f64) -> Option<Finding> {
         evidence: format!(
             "Asked {}, achieved {} ({}); up to {} off would be explained by sampling \
              and rounding.",
-            show(asked),
+            show(requested),
             show(achieved),
             match written.achieved.get(held.id).map_or(0, |figure| figure.n) {
                 1 => "one run".to_owned(),

@@ -18,7 +18,7 @@ pub(crate) fn uneven(_: &ResultSet, analysis: &Analysis) -> Vec<Finding> {
 
 fn of_variant(variant: &VariantFigures) -> Option<Finding> {
     let mut changes = Vec::new();
-    for (scope, spread) in &variant.thesis {
+    for (scope, spread) in &variant.interval_throughput {
         let course = variant.courses.get(scope).and_then(changed);
         let how = course.or_else(|| dropped(&spread.spread));
         changes.extend(how.map(|how| format!("{}: {how}", scope.name())));
@@ -74,11 +74,11 @@ mod tests {
 
     #[test]
     fn an_interval_far_below_the_median_is_a_drop_out_where_there_are_enough() {
-        let told = |low: f64, n: usize| {
+        let drop_out = |low: f64, n: usize| {
             let values: Vec<f64> = (1..n).map(|_| 100.0).chain([low]).collect();
             dropped(&stats::spread(&values).unwrap())
         };
-        assert!(told(49.0, 12).unwrap().contains("49 % of the median"));
-        assert_eq!((told(51.0, 12), told(10.0, 9)), (None, None));
+        assert!(drop_out(49.0, 12).unwrap().contains("49 % of the median"));
+        assert_eq!((drop_out(51.0, 12), drop_out(10.0, 9)), (None, None));
     }
 }

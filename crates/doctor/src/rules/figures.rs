@@ -15,14 +15,14 @@ const BUCKET: f64 = 2e-3;
 /// Tolerance for a rate, as a share: the load's duration may be rounded.
 const RATE: f64 = 1e-2;
 /// Largest number of contradictions of a variant that are reported.
-const TOLD: usize = 4;
+const LISTED: usize = 4;
 
 /// Figures contradict each other.
 pub(crate) fn contradictory(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     let of_variant = |variant: &results::model::VariantFacts| {
         let cells = result.cells_of(&variant.name);
         let all: Vec<String> = cells.flat_map(of_cell).collect();
-        let more = match all.len().saturating_sub(TOLD) {
+        let more = match all.len().saturating_sub(LISTED) {
             0 => String::new(),
             n => format!("; and {n} more"),
         };
@@ -31,7 +31,7 @@ pub(crate) fn contradictory(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
             severity: Severity::Error,
             subject: Some(variant.name.clone()),
             message: format!("Figures of {} contradict each other.", variant.name),
-            evidence: format!("{}{more}.", all[..all.len().min(TOLD)].join("; ")),
+            evidence: format!("{}{more}.", all[..all.len().min(LISTED)].join("; ")),
             remedy: match imported::is(result) {
                 true => "Compare them with the output that they were taken from; where they differ, Fathom has a fault to report.",
                 false => "Somebody changed them, or Fathom has a fault to report: run the experiment again.",
@@ -111,23 +111,28 @@ fn of_operation(operation: &OperationSummary, duration_ns: u64) -> Vec<String> {
         let (ios, held) = (grouped(operation.ios), grouped(all.len()));
         found.push(format!("{ios} I/Os, and its histogram holds {held}"));
     }
-    if let (Some(said), Some(own)) = (&operation.latency, histogram::summary(&all)) {
+    if let (Some(recorded), Some(computed)) = (&operation.latency, histogram::summary(&all)) {
         for (name, value) in LATENCIES {
-            let (said, own) = (value(said), value(&own));
-            if apart(said, own, BUCKET) {
-                found.push(format!("{name} {}, by its own histogram {}", nanos(said), nanos(own)));
+            let (recorded, computed) = (value(recorded), value(&computed));
+            if differ(recorded, computed, BUCKET) {
+                found.push(format!(
+                    "{name} {}, by its own histogram {}",
+                    nanos(recorded),
+                    nanos(computed)
+                ));
             }
         }
     }
     let per_second = |n: u64| n as f64 / (duration_ns as f64 / 1e9);
-    for (name, said, n) in [
+    for (name, recorded, n) in [
         ("IOPS", operation.iops, operation.ios),
         ("throughput", operation.throughput_bytes_per_s, operation.bytes),
     ] {
-        if let Some(said) = said.filter(|said| duration_ns > 0 && apart(*said, per_second(n), RATE))
+        if let Some(recorded) =
+            recorded.filter(|recorded| duration_ns > 0 && differ(*recorded, per_second(n), RATE))
         {
-            let (said, own) = (significant(said, 4), significant(per_second(n), 4));
-            found.push(format!("{name} {said}, by count and duration {own}"));
+            let (recorded, computed) = (significant(recorded, 4), significant(per_second(n), 4));
+            found.push(format!("{name} {recorded}, by count and duration {computed}"));
         }
     }
     found
@@ -145,7 +150,7 @@ const LATENCIES: [Latency; 6] = [
 ];
 
 /// Tells whether two figures differ by more than this share of the larger, and by more than one.
-fn apart(one: f64, other: f64, share: f64) -> bool {
+fn differ(one: f64, other: f64, share: f64) -> bool {
     let most = one.abs().max(other.abs());
     (one - other).abs() > (share * most).max(1.0)
 }

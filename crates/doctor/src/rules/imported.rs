@@ -11,7 +11,7 @@ pub(crate) const ELSEWHERE: &str = "fio";
 /// Options that name the target of a variant.
 const TARGETS: [&str; 2] = ["directory", "filename"];
 /// Largest number of differences of a variant that are reported.
-const TOLD: usize = 6;
+const LISTED: usize = 6;
 
 /// Tells whether the figures of a result come from another program.
 pub(crate) fn is(result: &ResultSet) -> bool {
@@ -26,21 +26,21 @@ pub(crate) fn other_options(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     if !is(result) {
         return Vec::new();
     }
-    let finding = |own: &VariantFacts| {
-        let differ = differing(base, own);
-        let more = match differ.len().saturating_sub(TOLD) {
+    let finding = |variant: &VariantFacts| {
+        let differ = differing(base, variant);
+        let more = match differ.len().saturating_sub(LISTED) {
             0 => String::new(),
             n => format!("; and {n} more"),
         };
         (!differ.is_empty()).then(|| Finding {
             rule: "other_options".into(),
             severity: Severity::Warning,
-            subject: Some(own.name.clone()),
+            subject: Some(variant.name.clone()),
             message: format!(
                 "{} was driven with other options than {}: a difference between them may come from the load.",
-                own.name, base.name
+                variant.name, base.name
             ),
-            evidence: format!("{}{more}.", differ[..differ.len().min(TOLD)].join("; ")),
+            evidence: format!("{}{more}.", differ[..differ.len().min(LISTED)].join("; ")),
             remedy: "Run both with the same options for a verdict, or read it as one on these options."
                 .into(),
             ..Finding::default()
@@ -50,13 +50,13 @@ pub(crate) fn other_options(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
 }
 
 /// Returns the options in which two variants differ, with the values of both.
-fn differing(base: &VariantFacts, own: &VariantFacts) -> Vec<String> {
+fn differing(base: &VariantFacts, other: &VariantFacts) -> Vec<String> {
     let all = |variant: &VariantFacts| -> BTreeMap<String, String> {
         variant.stack.iter().flat_map(|layer| layer.settings.clone()).collect()
     };
-    let (was, is) = (all(base), all(own));
+    let (was, is) = (all(base), all(other));
     let names: BTreeSet<&String> = was.keys().chain(is.keys()).collect();
-    let target = |name: &str| name.rsplit('.').next().is_some_and(|own| TARGETS.contains(&own));
+    let target = |name: &str| name.rsplit('.').next().is_some_and(|last| TARGETS.contains(&last));
     let names = names.into_iter().filter(|name| !target(name) && was.get(*name) != is.get(*name));
     let value = |of: &BTreeMap<String, String>, name: &str| {
         of.get(name).cloned().unwrap_or_else(|| "by default".to_owned())

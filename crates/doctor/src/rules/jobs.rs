@@ -31,7 +31,7 @@ struct Apart<'a> {
 }
 
 /// The slowest and the fastest job of a load that is long enough to compare them.
-fn apart(load: &LoadSummary) -> Option<Apart<'_>> {
+fn compare_jobs(load: &LoadSummary) -> Option<Apart<'_>> {
     let (slowest, fastest) = load.slowest_and_fastest()?;
     let percent = load.slowest_job_percent().filter(|_| load.duration_ns >= LEAST_NS)?;
     Some(Apart { slowest, fastest, percent })
@@ -69,7 +69,7 @@ struct Stage<'a> {
 pub(crate) fn uneven(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     let mut stages: BTreeMap<(&str, &str), Stage> = BTreeMap::new();
     for (variant, repeat, stage, load) in loads(result).filter(|(_, _, stage, _)| stage.measured) {
-        let Some(found) = apart(load) else { continue };
+        let Some(found) = compare_jobs(load) else { continue };
         let tally = stages.entry((variant, &stage.name)).or_default();
         tally.cells += 1;
         if is_uneven(load, found) {
@@ -79,8 +79,8 @@ pub(crate) fn uneven(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
             }
         }
     }
-    let finding = |((variant, stage), own): ((&str, &str), Stage)| {
-        let (repeat, Apart { slowest, fastest, percent }) = own.worst?;
+    let finding = |((variant, stage), found): ((&str, &str), Stage)| {
+        let (repeat, Apart { slowest, fastest, percent }) = found.worst?;
         Some(Finding {
             rule: "uneven_jobs".into(),
             severity: Severity::Warning,
@@ -91,8 +91,8 @@ pub(crate) fn uneven(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
                 describe_job(fastest),
                 describe_job(slowest),
                 significant(percent, 2),
-                own.uneven,
-                own.cells
+                found.uneven,
+                found.cells
             ),
             remedy: "Figures of all jobs together are mostly those of the fastest; per_job = true in the stage shows each by itself, and since when they \
                      differ. Jobs with ranges of their own (share) may find one of them in a cache and the other not."
@@ -126,15 +126,16 @@ mod tests {
             ends.collect::<Vec<f64>>()
         };
         let all: Vec<Vec<f64>> = (0..jobs).map(&mut sums).collect();
-        let end = all.iter().map(|own| own[own.len() - 1]).fold(f64::INFINITY, f64::min);
+        let end =
+            all.iter().map(|job_ends| job_ends[job_ends.len() - 1]).fold(f64::INFINITY, f64::min);
         let unit = 2e9 / end;
         let mut latencies = histogram::empty().unwrap();
         let mut load = LoadSummary::empty(Seed(1));
         (load.duration_ns, load.engine.depth) = (2_000_000_000, 1);
-        for (job, own) in all.iter().enumerate() {
-            let done = own.partition_point(|at| *at <= end);
-            let starts = std::iter::once(&0.0).chain(own);
-            for (from, to) in starts.zip(&own[..done]) {
+        for (job, job_ends) in all.iter().enumerate() {
+            let done = job_ends.partition_point(|at| *at <= end);
+            let starts = std::iter::once(&0.0).chain(job_ends);
+            for (from, to) in starts.zip(&job_ends[..done]) {
                 latencies.record(((to - from) * unit) as u64 + 1).unwrap();
             }
             load.jobs.push(JobSummary {
@@ -153,7 +154,7 @@ mod tests {
     }
 
     fn uneven(load: &LoadSummary) -> bool {
-        apart(load).is_some_and(|apart| is_uneven(load, apart))
+        compare_jobs(load).is_some_and(|apart| is_uneven(load, apart))
     }
 
     /// An exponential time.

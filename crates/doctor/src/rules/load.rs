@@ -80,8 +80,8 @@ pub(crate) fn reads_of_nothing(result: &ResultSet, _: &Analysis) -> Vec<Finding>
             *least = found;
         }
     }
-    let few = |(_, (from, asked)): &(_, (f64, f64))| 100.0 * from < FROM_DEVICE_PERCENT * asked;
-    let finding = |((variant, stage), (from, asked)): ((&str, &str), (f64, f64))| {
+    let few = |(_, (from, wanted)): &(_, (f64, f64))| 100.0 * from < FROM_DEVICE_PERCENT * wanted;
+    let finding = |((variant, stage), (from, wanted)): ((&str, &str), (f64, f64))| {
         Finding {
         rule: "reads_reach_no_disk".into(),
         severity: Severity::Warning,
@@ -89,9 +89,9 @@ pub(crate) fn reads_of_nothing(result: &ResultSet, _: &Analysis) -> Vec<Finding>
         message: format!("Most of what stage {stage} of {variant} read came from no disk."),
         evidence: format!(
             "Of {} that it read, devices under the stack delivered {} ({} %).",
-            units::show::bytes(asked),
+            units::show::bytes(wanted),
             units::show::bytes(from),
-            significant(100.0 * from / asked, 3)
+            significant(100.0 * from / wanted, 3)
         ),
         remedy: "Write the range first (ops = { write = 100 }, passes = 1, content without zeros): a layer answers for places that hold nothing by \
                  itself; figures of these reads are of that."
@@ -212,7 +212,7 @@ fn planned(result: &ResultSet, variant: &str, stage: &str) -> Option<PlannedLoad
 }
 
 /// Largest number of notices of one stage that are reported; loads of many repeats may each say the same with another number.
-const TOLD: usize = 5;
+const LISTED: usize = 5;
 
 /// Words in a notice about reads of places that were never written, which the file system answers itself.
 const UNWRITTEN: &str = "reads of them need no device";
@@ -232,11 +232,11 @@ pub(crate) fn notices(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
         }
     }
     let finding = |((variant, stage, unwritten), texts): ((&str, &str, bool), Vec<&str>)| {
-        let rest = match texts.len().saturating_sub(TOLD) {
+        let rest = match texts.len().saturating_sub(LISTED) {
             0 => String::new(),
             n => format!("; and {n} more"),
         };
-        let shown: Vec<_> = texts.iter().take(TOLD).copied().collect();
+        let shown: Vec<_> = texts.iter().take(LISTED).copied().collect();
         let (severity, message, remedy) = match unwritten {
             true => (
                 Severity::Warning,
@@ -292,7 +292,7 @@ pub(crate) fn stood_still(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
         let sentence = format!("repeat {repeat} for {}{longest}", still.join(" and "));
         runs.entry((variant, stage.name.as_str())).or_default().push(sentence);
     }
-    let finding = |((variant, stage), told): ((&str, &str), Vec<String>)| {
+    let finding = |((variant, stage), sentences): ((&str, &str), Vec<String>)| {
         Finding {
         rule: "stood_still".into(),
         severity: Severity::Warning,
@@ -300,7 +300,7 @@ pub(crate) fn stood_still(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
         message: format!(
             "Fathom itself stood still in stage {stage} of {variant}: that time is in its longest latencies and its rates, and is not the target's."
         ),
-        evidence: format!("{}.", told.join("; ")),
+        evidence: format!("{}.", sentences.join("; ")),
         remedy: "Take no p99.9 and no largest latency of these runs for the target's; run again on a machine that nobody suspends or overloads.".into(),
         ..Finding::default()
     }

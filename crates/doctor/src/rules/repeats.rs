@@ -26,7 +26,7 @@ pub(crate) fn uneven(result: &ResultSet, analysis: &Analysis) -> Vec<Finding> {
     let mut tests = Vec::new();
     for variant in &analysis.variants {
         for values in &variant.values {
-            let asks_it = |asked: &&AskedMetric| asks(asked, &values.scope, &values.metric);
+            let asks_it = |question: &&AskedMetric| asks(question, &values.scope, &values.metric);
             let Some(question) = questions.iter().find(asks_it) else { continue };
             if let Some(how) = shape(&numbers(values), question.threshold) {
                 let metric = layers::metric(&values.metric);
@@ -136,22 +136,26 @@ mod tests {
 
     #[test]
     fn groups_drift_and_a_value_far_out_are_told_and_plain_spread_is_not() {
-        let told = |values: &[f64]| shape(values, 0.03).unwrap_or_default();
-        assert_eq!(told(&[100.0, 103.0, 98.0, 101.0, 99.0]), "");
-        assert_eq!(told(&[90.0, 110.0, 100.0, 95.0, 105.0]), "");
+        let shape_of = |values: &[f64]| shape(values, 0.03).unwrap_or_default();
+        assert_eq!(shape_of(&[100.0, 103.0, 98.0, 101.0, 99.0]), "");
+        assert_eq!(shape_of(&[90.0, 110.0, 100.0, 95.0, 105.0]), "");
         assert_eq!(
-            told(&[100.0, 50.0, 101.0, 51.0, 100.5]),
+            shape_of(&[100.0, 50.0, 101.0, 51.0, 100.5]),
             "two groups of 2 and 3, a factor of 1.96 apart"
         );
-        let far = told(&[100.0, 101.0, 200.0, 99.0, 100.5]);
+        let far = shape_of(&[100.0, 101.0, 200.0, 99.0, 100.5]);
         assert_eq!(far, "one value, the third in time, lies a factor of 1.98 from all others");
-        let drift = told(&[100.0, 104.0, 109.0, 113.0, 117.0, 122.0]);
+        let drift = shape_of(&[100.0, 104.0, 109.0, 113.0, 117.0, 122.0]);
         assert_eq!(drift, "it rises from repeat to repeat, by a factor of 1.22 in all");
-        assert_eq!(told(&[100.0, 104.0, 109.0, 113.0, 117.0]), "", "five in a row come by chance");
-        assert_eq!(told(&[1.0, 2.0, 1.0]), "");
-        assert_eq!(told(&[0.0, 1.0, 1.0, 1.0, 1.0]), "");
+        assert_eq!(
+            shape_of(&[100.0, 104.0, 109.0, 113.0, 117.0]),
+            "",
+            "five in a row come by chance"
+        );
+        assert_eq!(shape_of(&[1.0, 2.0, 1.0]), "");
+        assert_eq!(shape_of(&[0.0, 1.0, 1.0, 1.0, 1.0]), "");
         // Of a real run: the fourth lies out too, and does not hide the fifth.
-        let real = told(&[84.8, 82.3, 83.8, 74.3, 44.8]);
+        let real = shape_of(&[84.8, 82.3, 83.8, 74.3, 44.8]);
         assert_eq!(real, "one value, the 5th in time, lies a factor of 1.66 from all others");
     }
 
@@ -166,13 +170,13 @@ mod tests {
             (state >> 11) as f64 / (1u64 << 53) as f64
         };
         for repeats in [5, 6, 7, 10, 20] {
-            let mut told = 0;
+            let mut wrong = 0;
             for _ in 0..10_000 {
                 let normal = |_| (0..12).map(|_| uniform()).sum::<f64>() - 6.0;
                 let values: Vec<f64> = (0..repeats).map(normal).map(|z| (0.2 * z).exp()).collect();
-                told += u32::from(shape(&values, 0.01).is_some());
+                wrong += u32::from(shape(&values, 0.01).is_some());
             }
-            assert!(told <= 200, "{told} of 10,000 samples of {repeats}");
+            assert!(wrong <= 200, "{wrong} of 10,000 samples of {repeats}");
         }
     }
 

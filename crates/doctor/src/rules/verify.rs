@@ -44,7 +44,7 @@ pub(crate) fn wrong(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
 }
 
 /// Verification was asked for, and checked nothing.
-pub(crate) fn nothing(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
+pub(crate) fn checked_nothing(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     let mut unchecked: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
     for (variant, repeat, stage, load) in loads(result) {
         let checked = load.verify.as_ref().is_some_and(|verify| verify.checked > 0);

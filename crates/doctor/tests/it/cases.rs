@@ -359,9 +359,9 @@ fn capped(plan: &mut PlanFacts, bytes: &str) {
 
 /// The load of the first variant as the other's, in blocks of such a size and so many in flight.
 fn sized(plan: &mut PlanFacts, size: u64, depth: u32) {
-    let mut own = load(plan).clone();
-    (own["block_size"], own["depth"]) = (size.into(), depth.into());
-    plan.variants[0].stages.last_mut().unwrap().load = own;
+    let mut changed = load(plan).clone();
+    (changed["block_size"], changed["depth"]) = (size.into(), depth.into());
+    plan.variants[0].stages.last_mut().unwrap().load = changed;
     (load(plan)["block_size"], load(plan)["depth"]) = (4096.into(), 32.into());
 }
 

@@ -124,8 +124,8 @@ fn an_order_that_was_not_drawn_is_told_where_variants_are_compared() {
         r.manifest.simulated = false;
         r.manifest.plan.order_drawn = false;
     };
-    let told = only("order_not_drawn", old);
-    assert_eq!(told.severity, Severity::Note);
+    let finding = only("order_not_drawn", old);
+    assert_eq!(finding.severity, Severity::Note);
     let alone = |r: &mut ResultSet| {
         old(r);
         r.manifest.plan.variants.truncate(1);
@@ -144,11 +144,11 @@ fn one_repeat_far_from_the_others_is_told_with_its_place() {
         load.duration_ns *= 2;
     };
     // Its rows no longer go with its figure, which is told too.
-    let told = after(slow).into_iter().find(|finding| finding.rule == "uneven_repeats").unwrap();
+    let finding = after(slow).into_iter().find(|finding| finding.rule == "uneven_repeats").unwrap();
     assert!(
-        told.evidence.contains("vdo, IOPS of randwrite: one value, the 4th in time"),
+        finding.evidence.contains("vdo, IOPS of randwrite: one value, the 4th in time"),
         "{}",
-        told.evidence
+        finding.evidence
     );
 }
 
@@ -229,7 +229,7 @@ fn figures_that_contradict_their_histogram_or_their_rows_are_told() {
         (|op| op.bytes -= 4096, "262,144 I/Os of 1,073,737,728 bytes, and its intervals have"),
         (|op| op.iops = op.iops.map(|iops| iops * 1.1), "IOPS "),
     ];
-    for (change, said) in changes {
+    for (change, figure) in changes {
         let mut findings = after(|r| {
             change(loads(r, "vdo").nth(1).unwrap().operations.get_mut("randwrite").unwrap());
         });
@@ -238,7 +238,7 @@ fn figures_that_contradict_their_histogram_or_their_rows_are_told() {
         assert_eq!(findings.len(), 1, "{findings:#?}");
         let finding = findings.remove(0);
         assert_eq!(finding.rule, "figures_contradict");
-        assert!(finding.evidence.contains(said), "{finding:?}");
+        assert!(finding.evidence.contains(figure), "{finding:?}");
         assert!(finding.evidence.starts_with("repeat 2, randwrite of stage"), "{finding:?}");
     }
 }
@@ -297,15 +297,15 @@ fn wrong_blocks_are_told_by_kind_and_count_whatever_the_cells_say_of_themselves(
         }
     });
     assert_eq!((finding.severity, finding.subject.as_deref()), (Severity::Error, Some("vdo")));
-    let said =
+    let sentence =
         "In stage random-write of vdo, verification found 260 foreign blocks among 8,192 checked.";
-    assert_eq!(finding.message, said);
+    assert_eq!(finding.message, sentence);
     assert!(finding.evidence.contains("repeat 2: foreign: 4096 bytes at 8192"), "{finding:?}");
 }
 
 #[test]
 fn a_stage_that_was_to_be_verified_and_was_not_is_told() {
-    let asked = |checked: u64| {
+    let verified = |checked: u64| {
         move |r: &mut ResultSet| {
             r.manifest.plan.variants[1].stages[1].load["verify"] = "both".into();
             for load in loads(r, "vdo") {
@@ -313,9 +313,9 @@ fn a_stage_that_was_to_be_verified_and_was_not_is_told() {
             }
         }
     };
-    let finding = only("not_verified", asked(0));
+    let finding = only("not_verified", verified(0));
     assert!(finding.evidence.contains("repeat 1, 2, 3, 4, 5"), "{finding:?}");
-    assert_eq!(after(asked(1)), []);
+    assert_eq!(after(verified(1)), []);
 }
 
 #[test]
@@ -455,7 +455,7 @@ fn sampling_is_expensive_above_one_percent_of_a_cpu_and_not_below() {
 
 #[test]
 fn a_finding_is_counted_over_the_runs_that_gave_figures_and_the_others_are_told_apart() {
-    let told = |failed_has_it: bool| {
+    let findings_with = |failed_has_it: bool| {
         let findings = after(|r| {
             let vdo = |cell: &&mut CellData| cell.entry.variant == "vdo";
             for cell in r.cells.iter_mut().filter(vdo) {
@@ -473,7 +473,7 @@ fn a_finding_is_counted_over_the_runs_that_gave_figures_and_the_others_are_told_
         });
         findings.into_iter().find(|f| f.rule == "content_not_packable").unwrap().evidence
     };
-    let (alone, both) = (told(false), told(true));
+    let (alone, both) = (findings_with(false), findings_with(true));
     assert!(alone.ends_with("(in 4 of 4 runs, beside 1 that gave no figures)"), "{alone}");
     assert!(both.ends_with("(in 4 of 4 runs, and 1 of 1 that gave no figures)"), "{both}");
 }

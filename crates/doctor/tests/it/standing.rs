@@ -337,11 +337,14 @@ fn every_rule_that_needs_no_run_fires_and_is_silent_after_one_change() {
     // A write cache keeps writes whatever its settings are; here its device is mirrored.
     assert_eq!(quiet, BTreeSet::new());
     for (rule, node, fires, silences) in CASES {
-        let own = ((*rule).to_owned(), (*node).to_owned());
+        let finding = ((*rule).to_owned(), (*node).to_owned());
         let found = fired(fires);
-        assert!(found.contains(&own), "{rule} says nothing of {node}: {found:?}");
+        assert!(found.contains(&finding), "{rule} says nothing of {node}: {found:?}");
         let changes: Vec<Change> = fires.iter().copied().chain([*silences]).collect();
-        assert!(!fired(&changes).contains(&own), "{rule} goes on about {node} after {silences:?}");
+        assert!(
+            !fired(&changes).contains(&finding),
+            "{rule} goes on about {node} after {silences:?}"
+        );
     }
     let cases: BTreeSet<&str> = CASES.iter().map(|(rule, ..)| *rule).collect();
     let all = rules();

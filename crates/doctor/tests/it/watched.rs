@@ -127,16 +127,16 @@ fn what_is_so_now_takes_the_place_of_what_was_so_since_the_device_came_up() {
         ("write_hits", 0.0),
         ("write_misses", 0.0),
     ];
-    let own = |now: &[Number]| {
+    let low_hits = |now: &[Number]| {
         let all = found("lvmcache", &since, now);
-        let own = all.into_iter().filter(|finding| finding.rule == "cache_low_hits");
-        own.map(|finding| (finding.place, finding.figures[0].value)).collect::<Vec<_>>()
+        let matching = all.into_iter().filter(|finding| finding.rule == "cache_low_hits");
+        matching.map(|finding| (finding.place, finding.figures[0].value)).collect::<Vec<_>>()
     };
     // Too little I/O says nothing about now.
-    assert_eq!(own(&[]), [(None, 10.0)]);
+    assert_eq!(low_hits(&[]), [(None, 10.0)]);
     let mut now = since;
     now.iter_mut().for_each(|number| number.1 /= 10.0);
     now[0].1 = 3000.0;
     let place = Some("in the 10 s that were watched".to_owned());
-    assert_eq!(own(&now), [(place, 25.0)]);
+    assert_eq!(low_hits(&now), [(place, 25.0)]);
 }

@@ -42,7 +42,7 @@ impl SteadyDetector {
                 self.values.pop_front();
             }
             self.values.push_back(value(self.asked.metric, interval));
-            self.last = self.rule.last(self.values.make_contiguous());
+            self.last = self.rule.last_window(self.values.make_contiguous());
             let holds = self.last.as_ref().is_some_and(|window| self.rule.holds(window));
             if holds && self.settled_ns.is_none() {
                 self.settled_ns = interval.first().map(|row| row.end_ns.saturating_sub(start_ns));

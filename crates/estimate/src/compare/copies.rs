@@ -56,7 +56,7 @@ pub const UNNAMED: u64 = 0x243f_6a88_85a3_08d3;
 
 /// Adds a block to the name of the record that it is in; 0 is the name of a zero block.
 #[inline]
-pub fn named(record: u64, block: u64) -> u64 {
+pub fn add_to_name(record: u64, block: u64) -> u64 {
     (record.rotate_left(5) ^ block).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
@@ -65,7 +65,7 @@ impl Copies {
     pub fn note(&mut self, (name, blocks): Named) {
         self.blocks += u64::from(blocks);
         // A shorter record at the end never equals a whole one, whatever its blocks are.
-        let name = named(name, u64::from(blocks));
+        let name = add_to_name(name, u64::from(blocks));
         if !passes(name, self.shift) || self.seen.contains_key(&name) {
             return;
         }
@@ -110,7 +110,7 @@ mod tests {
     use units::Seed;
 
     fn name(id: u64) -> u64 {
-        named(UNNAMED, Seed(id).derive("block").0)
+        add_to_name(UNNAMED, Seed(id).derive("block").0)
     }
 
     fn of(most: usize, records: impl Iterator<Item = Named>) -> RecordDedupe {
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn zero_blocks_change_the_name_of_a_record_wherever_they_are() {
         let record =
-            |blocks: &[u64]| blocks.iter().fold(UNNAMED, |name, &block| named(name, block));
+            |blocks: &[u64]| blocks.iter().fold(UNNAMED, |name, &block| add_to_name(name, block));
         let names = [&[1][..], &[0, 1], &[0, 0, 1], &[1, 0], &[1, 0, 0], &[0, 0], &[0]];
         let names: std::collections::HashSet<_> = names.map(record).into_iter().collect();
         assert_eq!(names.len(), 7);

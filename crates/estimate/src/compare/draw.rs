@@ -31,12 +31,12 @@ struct Seen {
 }
 
 impl Scatter {
-    fn seen(&self) -> std::sync::MutexGuard<'_, Seen> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Seen> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn note(&self, before: [f64; 2], off: [f64; 2]) {
-        let mut seen = self.seen();
+        let mut seen = self.lock();
         if seen.pairs >= FORGOTTEN {
             seen.pairs /= 2.0;
             seen.squares = seen.squares.map(|square| square / 2.0);
@@ -52,7 +52,7 @@ impl Scatter {
     /// Strata of at/K blocks (SMALL/K at the beginning) give a variance of s²/2K (1 + SMALL²/at²), and one record unlike all seen so far
     /// adds (UNSEEN/K)². K is the least number that keeps their sum within the aim.
     fn stratum(&self, at: u64) -> u64 {
-        let seen = *self.seen();
+        let seen = *self.lock();
         let worst = seen.squares[0].max(seen.squares[1]) + SUPPOSED_PAIRS * SUPPOSED.powi(2);
         let variance = worst / (seen.pairs + SUPPOSED_PAIRS);
         let at = at.max(SMALL) as f64;
@@ -118,7 +118,7 @@ impl Draw {
 
     /// Notes what two compressors made of a record.
     pub fn note(&mut self, record: Record, made: [u64; 2], scatter: &Scatter) {
-        let off = record.off(made);
+        let off = record.deviation(made);
         if let Some(before) = self.last.replace(off) {
             scatter.note(before, off);
         }

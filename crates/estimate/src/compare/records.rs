@@ -57,7 +57,7 @@ pub struct Record {
 
 impl Record {
     /// Returns how far the compressed sizes in `made`, in blocks, differ from its prediction, for each of its blocks.
-    pub fn off(self, made: [u64; 2]) -> [f64; 2] {
+    pub fn deviation(self, made: [u64; 2]) -> [f64; 2] {
         made.map(|made| (made as f64 - self.foretold as f64) / self.blocks as f64)
     }
 }
@@ -94,14 +94,14 @@ pub struct Records {
 
 impl Records {
     /// Counts a compressed record that stands for itself alone.
-    pub fn whole(&mut self, record: Record, made: [u64; 2]) {
+    pub fn count_compressed(&mut self, record: Record, made: [u64; 2]) {
         self.count += 1;
         self.blocks += record.blocks;
         self.made = [self.made[0] + made[0], self.made[1] + made[1]];
     }
 
     /// Counts a record for which a drawn one stands.
-    pub fn rest(&mut self, record: Record) {
+    pub fn count_predicted(&mut self, record: Record) {
         self.rest += record.blocks;
         self.foretold += record.foretold;
     }
@@ -109,7 +109,7 @@ impl Records {
     /// Counts a drawn record, which stands for `stratum` blocks.
     pub fn point(&mut self, record: Record, stratum: u64, made: [u64; 2]) {
         let Record { place, blocks, .. } = record;
-        self.points.push(Point { worker: 0, place, blocks, stratum, off: record.off(made) });
+        self.points.push(Point { worker: 0, place, blocks, stratum, off: record.deviation(made) });
     }
 
     /// Adds what a worker looked at.
@@ -126,18 +126,18 @@ impl Records {
 
     /// Returns the estimate.
     pub fn comparison(self) -> Comparison {
-        let [lz4, zstd] = [0, 1].map(|at| self.other(at));
+        let [lz4, zstd] = [0, 1].map(|at| self.other_method(at));
         let drawn = self.points.chunk_by(|one, next| one.place == next.place).count();
         let records = self.count + drawn as u64;
         Comparison { record_bytes: RECORD as u64, lz4, zstd, records, dedupe: None }
     }
 
-    fn other(&self, at: usize) -> Other {
+    fn other_method(&self, at: usize) -> Other {
         let blocks = (self.blocks + self.rest) as f64;
         if blocks == 0.0 {
             return Other { saving_percent: None, error_points: None };
         }
-        let (off, error) = self.off(at);
+        let (off, error) = self.mean_deviation(at);
         let rest = self.foretold as f64 + self.rest as f64 * off;
         let made = (self.made[at] as f64 + rest) / blocks;
         Other {
@@ -148,7 +148,7 @@ impl Records {
 
     /// Returns how far records differ from their prediction, for each block, and the error of that. One record is drawn in each stratum, so the
     /// error follows from the differences between successive points of the same worker: slow changes along the data add none.
-    fn off(&self, at: usize) -> (f64, f64) {
+    fn mean_deviation(&self, at: usize) -> (f64, f64) {
         let weights: f64 = self.points.iter().map(|point| point.stratum as f64).sum();
         if self.rest == 0 {
             return (0.0, 0.0);

@@ -161,10 +161,13 @@ mod tests {
         let proc = Path::new("/proc");
         assert!(found.of(device(proc), proc).is_kernel());
         let dir = tempfile::tempdir().unwrap();
-        let own = found.of(device(dir.path()), dir.path());
-        assert!(!own.is_kernel() && !own.kind.is_empty());
+        let found_here = found.of(device(dir.path()), dir.path());
+        assert!(!found_here.is_kernel() && !found_here.kind.is_empty());
         // By its number it is called the same, and so is what the kernel makes.
-        assert!([own.kind.as_str(), "ext4"].contains(&by_number(dir.path())), "{own:?}");
+        assert!(
+            [found_here.kind.as_str(), "ext4"].contains(&by_number(dir.path())),
+            "{found_here:?}"
+        );
         assert_eq!((by_number(proc), by_number(Path::new("/sys"))), ("proc", "sysfs"));
     }
 }

@@ -37,12 +37,12 @@ enum Reader {
     Way(&'static str),
 }
 
-fn at<const N: usize>(head: &[u8], offset: usize) -> Option<[u8; N]> {
+fn bytes_at<const N: usize>(head: &[u8], offset: usize) -> Option<[u8; N]> {
     head.get(offset..offset + N)?.try_into().ok()
 }
 
 fn little32(head: &[u8], offset: usize) -> Option<u32> {
-    at(head, offset).map(u32::from_le_bytes)
+    bytes_at(head, offset).map(u32::from_le_bytes)
 }
 
 fn has(head: &[u8], offset: usize, magic: &[u8]) -> bool {
@@ -55,7 +55,7 @@ fn is_vhd(footer: &[u8]) -> bool {
         return false;
     };
     let sum: u32 = footer[..64].iter().chain(&footer[68..]).map(|&byte| u32::from(byte)).sum();
-    at(footer, 64).map(u32::from_be_bytes) == Some(!sum)
+    bytes_at(footer, 64).map(u32::from_be_bytes) == Some(!sum)
 }
 
 /// Tells whether this is the trailer of an image of macOS: version 4, of 512 bytes.
@@ -74,7 +74,7 @@ fn is_lzma(head: &[u8]) -> bool {
     const LONGEST: u64 = 1 << 48;
     let dictionary = little32(head, 1)
         .is_some_and(|size| size.is_power_of_two() && (1 << 16..=1 << 30).contains(&size));
-    let length = at(head, 5)
+    let length = bytes_at(head, 5)
         .map(u64::from_le_bytes)
         .is_some_and(|length| length == u64::MAX || (1..LONGEST).contains(&length));
     has(head, 0, &[0x5d]) && dictionary && length && has(head, 13, &[0])
@@ -82,7 +82,9 @@ fn is_lzma(head: &[u8]) -> bool {
 
 /// Tells whether this is the head of a tar archive of any kind: the checksum must be the sum of its bytes, with its own bytes as spaces.
 fn is_tar(head: &[u8]) -> bool {
-    let (Some(header), Some(sum)) = (head.get(..512), at::<8>(head, 148)) else { return false };
+    let (Some(header), Some(sum)) = (head.get(..512), bytes_at::<8>(head, 148)) else {
+        return false;
+    };
     let stored = std::str::from_utf8(&sum).map(|sum| sum.trim_matches([' ', '\0']).to_owned());
     let others = header[..148].iter().chain(&header[156..]);
     let summed = others.map(|&byte| u32::from(byte)).sum::<u32>() + 8 * u32::from(b' ');
@@ -100,7 +102,7 @@ fn is_cpio(head: &[u8]) -> bool {
         head.get(6..54).is_some_and(|fields| fields.iter().all(is))
     };
     let binary = |read: fn([u8; 2]) -> u16| {
-        let field = |offset| at(head, offset).map_or(0, read);
+        let field = |offset| bytes_at(head, offset).map_or(0, read);
         let (mode, length) = (field(6), usize::from(field(20)));
         let name = head.get(26..26 + length).filter(|name| name.last() == Some(&0));
         field(0) == 0o070_707
@@ -144,13 +146,14 @@ pub fn in_frames(body: &[u8]) -> Option<Format> {
 }
 
 /// Tells whether the four bytes at `offset` are a number of this range.
-fn within(head: &[u8], offset: usize, from: u32, to: u32) -> bool {
+fn number_in_range(head: &[u8], offset: usize, from: u32, to: u32) -> bool {
     little32(head, offset).is_some_and(|value| (from..=to).contains(&value))
 }
 
 /// Tells whether the four bytes at `offset` are a power of two in this range.
 fn power(head: &[u8], offset: usize, from: u32, to: u32) -> bool {
-    within(head, offset, from, to) && little32(head, offset).is_some_and(u32::is_power_of_two)
+    number_in_range(head, offset, from, to)
+        && little32(head, offset).is_some_and(u32::is_power_of_two)
 }
 
 /// One format: whether it is there, its name and its reader.
@@ -161,12 +164,13 @@ fn images(head: &[u8], tail: &[u8]) -> [Known; 14] {
     use Reader::{Qemu, Way};
     [
         (is_vhd(head) || is_vhd(tail), "VHD image", Qemu("vpc")),
-        (has(head, 0, b"KDMV") && within(head, 4, 1, 3), "VMDK image", Qemu("vmdk")),
-        (has(head, 0, b"COWD") && within(head, 4, 1, 1), "VMDK image", Qemu("vmdk")),
+        (has(head, 0, b"KDMV") && number_in_range(head, 4, 1, 3), "VMDK image", Qemu("vmdk")),
+        (has(head, 0, b"COWD") && number_in_range(head, 4, 1, 1), "VMDK image", Qemu("vmdk")),
         (has(head, 0, b"# Disk DescriptorFile"), "description of a VMDK image", Qemu("vmdk")),
         (has(head, 0, b"vhdxfile"), "VHDX image", Qemu("vhdx")),
         (
-            within(head, 64, 0xbeda_107f, 0xbeda_107f) && within(head, 68, 1 << 16, 2 << 16),
+            number_in_range(head, 64, 0xbeda_107f, 0xbeda_107f)
+                && number_in_range(head, 68, 1 << 16, 2 << 16),
             "VDI image",
             Qemu("vdi"),
         ),
@@ -177,7 +181,7 @@ fn images(head: &[u8], tail: &[u8]) -> [Known; 14] {
         ),
         (
             (has(head, 0, b"WithoutFreeSpace") || has(head, 0, b"WithouFreSpacExt"))
-                && within(head, 16, 2, 2),
+                && number_in_range(head, 16, 2, 2),
             "Parallels image",
             Qemu("parallels"),
         ),
@@ -240,7 +244,7 @@ fn packed(head: &[u8]) -> [Known; 20] {
     let byte = |offset: usize| head.get(offset).copied().unwrap_or(0);
     [
         (
-            has(head, 0, b"MSWIM\0\0\0") && within(head, 8, 208, 208),
+            has(head, 0, b"MSWIM\0\0\0") && number_in_range(head, 8, 208, 208),
             "WIM archive",
             Way("wimapply {file} 1 DIR, then fathom estimate DIR"),
         ),
@@ -275,7 +279,7 @@ fn packed(head: &[u8]) -> [Known; 20] {
             Unpacker("gzip"),
         ),
         (
-            has(head, 0, &[0x02, 0x21, 0x4c, 0x18]) && within(head, 4, 1, 9 << 20),
+            has(head, 0, &[0x02, 0x21, 0x4c, 0x18]) && number_in_range(head, 4, 1, 9 << 20),
             "lz4 file",
             Unpacker("lz4"),
         ),
@@ -314,7 +318,7 @@ pub fn recognise(head: &[u8], tail: &[u8]) -> Option<Format> {
         .chain(packed(head))
         .find(|(is, ..)| *is);
     found.map(|(_, name, reader)| Format { name, reader }).or_else(|| {
-        let body = behind_frames(|place| at(head, usize::try_from(place).ok()?));
+        let body = behind_frames(|place| bytes_at(head, usize::try_from(place).ok()?));
         in_frames(head.get(usize::try_from(body).ok()?..)?)
     })
 }

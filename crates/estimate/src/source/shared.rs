@@ -29,9 +29,14 @@ pub struct Shared {
 impl Shared {
     /// Returns the whole blocks of `part` of a file, in order, whose places were met before; `length` is the file's. From now on the others
     /// count as met too. Data that waits to be written has no place yet. Where the file system lists no extents there are none.
-    pub fn met(&mut self, file: &File, file_system: u64, (part, length): (Range<u64>, u64)) -> Met {
+    pub fn take_met(
+        &mut self,
+        file: &File,
+        file_system: u64,
+        (part, length): (Range<u64>, u64),
+    ) -> Met {
         let (mut met, mut encoded_bytes): (Vec<Range<u64>>, _) = (Vec::new(), 0);
-        for (place, extent, parts) in settled(file, part).unwrap_or_default() {
+        for (place, extent, parts) in shared_extents(file, part).unwrap_or_default() {
             for part in parts {
                 if place.encoded {
                     encoded_bytes += part.end - part.start;
@@ -78,7 +83,7 @@ impl Shared {
 type Settled = (Place, Range<u64>, Vec<Range<u64>>);
 
 /// The shared extents of a part of a file. Where it cannot be told which pages wait to be written, they are written first.
-fn settled(file: &File, part: Range<u64>) -> io::Result<Vec<Settled>> {
+fn shared_extents(file: &File, part: Range<u64>) -> io::Result<Vec<Settled>> {
     let mut found = extents(file, part.clone())?;
     if found.iter().all(|extent| extent.shared_place().is_none()) {
         return Ok(Vec::new());

@@ -109,7 +109,7 @@ impl<'a> Walk<'a> {
     pub fn run(mut self, cuts: &'a [u64]) -> Result<(), Error> {
         self.cuts = cuts;
         for path in &self.request.paths {
-            self.named(path)?;
+            self.take_named(path)?;
         }
         self.emit();
         Ok(())
@@ -120,7 +120,7 @@ impl<'a> Walk<'a> {
         self.stopped
     }
 
-    fn named(&mut self, path: &Path) -> Result<(), Error> {
+    fn take_named(&mut self, path: &Path) -> Result<(), Error> {
         let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
         if path == Path::new("-") {
             let directory = self.directory("-".into(), 0);
@@ -343,7 +343,7 @@ impl<'a> Walk<'a> {
             data += end - start;
             let mut from = start;
             if shares {
-                let met = self.shared.met(&seeker, file_system, (start..end, length));
+                let met = self.shared.take_met(&seeker, file_system, (start..end, length));
                 encoded += met.encoded_bytes;
                 for met in met.before {
                     self.range(&source, from, met.start - from, directory);

@@ -119,9 +119,9 @@ fn what_an_overlay_does_not_change_counts_as_in_the_base_itself() {
             assert_eq!(known(over), known(name), "{over} and {name}");
         }
         // One cluster written over what the base only set aside, half of it zeros.
-        let mut own = none();
-        own[1] = Cluster::Data([vec![0; 32_768], data[..32_768].to_vec()].concat());
-        image(&at("own.qcow2"), &own, Some(name));
+        let mut clusters = none();
+        clusters[1] = Cluster::Data([vec![0; 32_768], data[..32_768].to_vec()].concat());
+        image(&at("own.qcow2"), &clusters, Some(name));
         assert_eq!(known("own.qcow2"), (8, 24, 2 << 16), "own over {name}");
     }
 }

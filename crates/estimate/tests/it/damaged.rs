@@ -133,13 +133,13 @@ fn a_lost_table_takes_no_more_with_it_than_it_tells_of() {
     let path = dir.path().join("disk.qcow2");
     image(&path, &[data(0), Cluster::None, data(1)], None);
     // Room of three tables: the second is damaged, the third tells of two clusters and is not there.
-    let told = CLUSTER * CLUSTER / 8;
-    put(&path, 24, &(2 * told + 2 * CLUSTER).to_be_bytes());
+    let table_bytes = CLUSTER * CLUSTER / 8;
+    put(&path, 24, &(2 * table_bytes + 2 * CLUSTER).to_be_bytes());
     put(&path, 36, &3u32.to_be_bytes());
     put(&path, FIRST + 8, &(SECOND + 512).to_be_bytes());
     let got = of(&path);
     lost(&got, [CLUSTER / 8, 2], "disk.qcow2", "where no cluster begins");
-    assert_eq!(got.sources.hole_bytes, told);
+    assert_eq!(got.sources.hole_bytes, table_bytes);
     assert_eq!(got.sources.troubles.len(), 1);
 }
 

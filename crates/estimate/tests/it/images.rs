@@ -331,8 +331,8 @@ fn clusters_beyond_the_end_of_a_cut_image_are_lost_and_the_answer_is_not_complet
         assert_eq!((got.sources.preallocated_bytes, got.sources.unreadable), (0, 1));
         assert!(got.sources.troubles[0].what.contains("cut off"));
         // What one part needs is no verdict on the whole.
-        let (said, page) = (got.verdict(got.sizing.as_ref().unwrap()), ::estimate::page(&got));
-        for text in [&said, &page] {
+        let (verdict, page) = (got.verdict(got.sizing.as_ref().unwrap()), ::estimate::page(&got));
+        for text in [&verdict, &page] {
             assert!(text.contains("whether VDO pays is open") && !text.contains("does not pay"));
         }
     }

@@ -23,8 +23,8 @@ impl Mounted {
         let run = |program: &str, args: &[&str], last: &Path| {
             let ended = Command::new(program).args(args).arg(&disk).arg(last).output();
             let ended = ended.map_err(|error| format!("{program}: {error}"))?;
-            let said = String::from_utf8_lossy(&ended.stderr).into_owned();
-            if ended.status.success() { Ok(()) } else { Err(format!("{program}: {said}")) }
+            let message = String::from_utf8_lossy(&ended.stderr).into_owned();
+            if ended.status.success() { Ok(()) } else { Err(format!("{program}: {message}")) }
         };
         if let [program, args @ ..] = mkfs {
             let ended = Command::new(program).args(args).arg(&disk).output();

@@ -98,7 +98,7 @@ fn a_file_that_shrank_after_it_was_found_is_said_to_have_changed() {
     }
     let last = dir.path().join("99999");
     fs::write(&last, vec![7; 1 << 20]).unwrap();
-    let mut told = 0;
+    let mut changed = 0;
     for round in 0..20 {
         let path = last.clone();
         let change = std::thread::spawn(move || {
@@ -108,9 +108,9 @@ fn a_file_that_shrank_after_it_was_found_is_said_to_have_changed() {
             }
         });
         let got = of(dir.path());
-        told += got.sources.changed;
+        changed += got.sources.changed;
         change.join().unwrap();
-        if told > 0 {
+        if changed > 0 {
             assert!(got.sources.troubles[0].what.contains("while it was read"));
             return;
         }

@@ -60,11 +60,11 @@ fn is_like(what: &str, mut bytes: Vec<u8>) {
     };
     let mut made = vec![0; bytes.len()];
     Source::new(&spec, Seed(5), 0, 1).fill_next(&mut made);
-    let (asked, got) = (sequences(&bytes), sequences(&made));
+    let (wanted, got) = (sequences(&bytes), sequences(&made));
     let saved = profile_of(&made).1.zstd.saving_percent.unwrap();
-    println!("{what}: {asked:.0} sequences became {got:.0}, zstd {zstd:.1} % became {saved:.1}");
+    println!("{what}: {wanted:.0} sequences became {got:.0}, zstd {zstd:.1} % became {saved:.1}");
     // Work per block goes by sequences, and by their lengths: the time itself is within 15 % (docs/content.md).
-    assert!((got / asked - 1.0).abs() < 0.2, "{what}: {asked} sequences became {got}");
+    assert!((got / wanted - 1.0).abs() < 0.2, "{what}: {wanted} sequences became {got}");
     assert!((zstd - saved).abs() < 3.0, "{what}: {zstd} % became {saved}");
 }
 

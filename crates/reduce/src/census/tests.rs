@@ -291,7 +291,7 @@ fn without_the_often(copies: &mut HashMap<u64, u64>) -> u64 {
 proptest::proptest! {
     #[test]
     fn agrees_with_a_naive_count_of_all_blocks(
-        ids in proptest::collection::vec(0u64..300, 1..1500), heavy in 0u64..300, budget in 1usize..400, asked in 0u32..4,
+        ids in proptest::collection::vec(0u64..300, 1..1500), heavy in 0u64..300, budget in 1usize..400, least_shift in 0u32..4,
     ) {
         // Some contents come much more often than others.
         let ids: Vec<u64> = ids.into_iter().map(|id| if id < heavy { id % 3 } else { id }).collect();
@@ -310,8 +310,8 @@ proptest::proptest! {
                 aside = Some(without_the_often(&mut copies));
             }
         }
-        census.tighten_to(asked);
-        if asked > 0 && aside.is_none() {
+        census.tighten_to(least_shift);
+        if least_shift > 0 && aside.is_none() {
             aside = Some(without_the_often(&mut copies));
         }
         let aside = aside.unwrap_or(0);
@@ -319,7 +319,7 @@ proptest::proptest! {
         let sample: Vec<_> =
             copies.iter().filter(|(id, _)| passes(pick(&block(**id, 40)), got.sample_shift)).collect();
         let sampled: u64 = sample.iter().map(|(_, n)| **n).sum();
-        proptest::prop_assert!(got.sample_shift >= asked);
+        proptest::prop_assert!(got.sample_shift >= least_shift);
         proptest::prop_assert!(sample.len() <= budget);
         proptest::prop_assert_eq!(got.blocks_sampled, sampled);
         proptest::prop_assert_eq!(got.distinct_sampled, sample.len() as u64);

@@ -34,7 +34,7 @@ struct NeighbourVariance {
 impl NeighbourVariance {
     /// Estimates the variance among neighbours from one more cost: its squared distance from the mean of those before it, corrected because
     /// that mean varies too.
-    fn off(&mut self, cost: f64) -> f64 {
+    fn add(&mut self, cost: f64) -> f64 {
         let there = self.noted.min(RECENT_SIZES);
         let sum: f64 = self.costs[..there].iter().sum();
         self.costs[self.noted % RECENT_SIZES] = cost;
@@ -183,7 +183,7 @@ impl Figures {
     /// sizes lag behind by 4 w copies on average. Over all changes this adds up to at most 4 w copies, which is below 0.01 % of the data before the
     /// sample becomes that thin.)
     pub(super) fn note_cost(&mut self, weight: f64, cost: f64) {
-        let off = self.near.off(cost);
+        let off = self.near.add(cost);
         let last = RECENT_SIZES as f64;
         let lent = (weight - 1.0).powi(2) + (weight - 1.0) * (last - 1.0 + weight) / last;
         self.weights += weight;

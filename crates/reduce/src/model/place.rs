@@ -62,11 +62,11 @@ impl Places {
             self.stored.leader[tag as usize] = tag;
             return tag;
         }
-        let lz4_bytes = copy.size.map_or_else(|| self.known(copy.name), |size| size.0);
+        let lz4_bytes = copy.size.map_or_else(|| self.recent_size(copy.name), |size| size.0);
         self.add(Fragment { lz4_bytes: usize::from(lz4_bytes), tag }, figures);
         let more = copy.each - 1 + std::mem::take(&mut self.early);
         for n in 0..more {
-            let size = self.known(copy.name.rotate_left(n as u32 | 1).wrapping_add(n));
+            let size = self.recent_size(copy.name.rotate_left(n as u32 | 1).wrapping_add(n));
             self.add(Fragment { lz4_bytes: usize::from(size), tag: NOBODY }, figures);
         }
         tag
@@ -78,7 +78,7 @@ impl Places {
     }
 
     /// Returns one of the last measured sizes.
-    fn known(&self, name: u64) -> u16 {
+    fn recent_size(&self, name: u64) -> u16 {
         let drawn = (name.wrapping_mul(0xd6e8_feb8_6659_fd93) >> 32) as usize;
         self.last[drawn % RECENT_SIZES.min(self.taken.max(1))]
     }

@@ -80,7 +80,7 @@ pub struct Marked<'a> {
 impl<'a> Drawing<'a> {
     /// Draws a chart with its marks; `None` where there is nothing to draw.
     pub fn of(chart: &'a Chart, marks: &'a [Mark]) -> Option<Self> {
-        let x = Range::across(chart, marks)?;
+        let x = Range::horizontal(chart, marks)?;
         let y = Range::upwards(chart)?;
         let lines = match chart.shape {
             Shape::Bars => bars(chart, &y),
@@ -90,7 +90,7 @@ impl<'a> Drawing<'a> {
             Shape::Lines | Shape::Marked => lines(chart, &x, &y),
         };
         Some(Self {
-            x: ticks::across(chart, &x),
+            x: ticks::horizontal(chart, &x),
             y: ticks::of(&chart.y, &y),
             ends: (x.low, x.high),
             lines,
@@ -108,7 +108,7 @@ fn lines<'a>(chart: &'a Chart, x: &Range, y: &Range) -> Vec<Line<'a>> {
             .zip(&series.y)
             .map(|(px, py)| Some((x.place(*px)? * WIDTH, (1.0 - y.place((*py)?)?) * HEIGHT)))
             .collect();
-        let dots = if marked { path::dots(&all) } else { path::alone(&all) };
+        let dots = if marked { path::dots(&all) } else { path::lone_points(&all) };
         Ink::Line { line: path::line(&all, series.bold()), dots }
     };
     chart.series.iter().map(|series| Line { series, ink: ink(series) }).collect()
@@ -189,11 +189,11 @@ fn cells<'a>(chart: &'a Chart, x: &Range, y: &Range) -> Vec<Line<'a>> {
 }
 
 fn placed<'a>(marks: &'a [Mark], x: &Range) -> Vec<Marked<'a>> {
-    let mut told: Vec<(&str, usize)> = Vec::new();
+    let mut labels: Vec<(&str, usize)> = Vec::new();
     let place = |mark: &'a Mark| {
-        let said = (mark.label.as_str(), mark.variant);
-        let row = (!told.contains(&said)).then_some(told.len());
-        told.extend(row.map(|_| said));
+        let label = (mark.label.as_str(), mark.variant);
+        let row = (!labels.contains(&label)).then_some(labels.len());
+        labels.extend(row.map(|_| label));
         let between = mark.low.zip(mark.high);
         let between = between.and_then(|(low, high)| Some((x.place(low)?, x.place(high)?)));
         Some(Marked { mark, at: x.place(mark.x)?, between, row })

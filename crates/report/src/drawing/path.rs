@@ -26,7 +26,7 @@ pub fn dots(points: &[Option<(f64, f64)>]) -> String {
 }
 
 /// Returns marks for the points without neighbours.
-pub fn alone(points: &[Option<(f64, f64)>]) -> String {
+pub fn lone_points(points: &[Option<(f64, f64)>]) -> String {
     let known = |at: Option<usize>| at.and_then(|at| *points.get(at)?).is_some();
     let alone = |at: &usize| !known(at.checked_sub(1)) && !known(Some(at + 1));
     (0..points.len()).filter(alone).filter_map(|at| points[at].as_ref()).fold(String::new(), dot)

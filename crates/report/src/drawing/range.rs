@@ -35,7 +35,7 @@ impl Range {
     }
 
     /// Returns the horizontal axis of a chart: it covers all points and marks, and usually zero where it is proportional.
-    pub fn across(chart: &Chart, marks: &[Mark]) -> Option<Self> {
+    pub fn horizontal(chart: &Chart, marks: &[Mark]) -> Option<Self> {
         let (low, high) = chart.x_range(marks)?;
         let room = (high - low) * EDGE;
         Some(match (chart.shape, chart.x.scale) {

@@ -74,9 +74,9 @@ fn areas_stand_on_each_other_and_bars_on_the_ground() {
     let mut bars = chart(Shape::Bars, Scale::Linear, two());
     bars.names = vec!["p50".into(), "p99".into()];
     let drawing = Drawing::of(&bars, &[]).unwrap();
-    let Ink::Bars(own) = &drawing.lines[0].ink else { panic!("no bars") };
-    assert_eq!(own.matches('M').count(), 2);
-    assert!(own.starts_with("M100 1000V57h376V1000Z"), "{own}");
+    let Ink::Bars(path) = &drawing.lines[0].ink else { panic!("no bars") };
+    assert_eq!(path.matches('M').count(), 2);
+    assert!(path.starts_with("M100 1000V57h376V1000Z"), "{path}");
     assert_eq!(drawing.x.iter().map(|tick| tick.at).collect::<Vec<_>>(), [0.25, 0.75]);
 }
 

@@ -28,7 +28,7 @@ const MOST_DIGITS: usize = 7;
 const QUANTILES: [f64; 8] = [0.0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999];
 
 /// Returns the ticks of the horizontal axis of a chart.
-pub fn across(chart: &Chart, range: &Range) -> Vec<Tick> {
+pub fn horizontal(chart: &Chart, range: &Range) -> Vec<Tick> {
     let named =
         |(place, name): (f64, &String)| Some(Tick { at: range.place(place)?, text: name.clone() });
     match (chart.shape, chart.x.scale) {

@@ -14,8 +14,8 @@ use crate::wording::NONE;
 pub fn cells(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     let names: Vec<_> = view.cells.iter().map(|c| c.figures.iter().map(|f| &f.0).collect()).fold(
         Vec::new(),
-        |longest: Vec<&String>, own: Vec<&String>| {
-            if own.len() > longest.len() { own } else { longest }
+        |longest: Vec<&String>, names: Vec<&String>| {
+            if names.len() > longest.len() { names } else { longest }
         },
     );
     let host = view.cells.iter().any(|cell| cell.host.is_some());

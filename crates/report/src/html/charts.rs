@@ -71,10 +71,10 @@ fn is_dense(chart: &Chart) -> bool {
 
 fn part(index: usize, view: &View, part: Part) -> Markup {
     let all: Vec<_> = view.charts.iter().filter(|c| c.part == part).collect();
-    let own = all.iter().copied().filter(|chart| !answers(view, chart));
+    let data_charts = all.iter().copied().filter(|chart| !answers(view, chart));
     // So many lines over each other show none of them.
     let (dense, charts): (Vec<&Chart>, Vec<&Chart>) =
-        own.partition(|chart| part == Part::Load && is_dense(chart));
+        data_charts.partition(|chart| part == Part::Load && is_dense(chart));
     // Many charts usually belong to the points of a sweep, and look alike.
     let (first, more) = charts.split_at(if charts.len() > MANY { FIRST } else { charts.len() });
     html! {
@@ -189,12 +189,12 @@ fn table(chart: &Chart) -> Markup {
     let rows = rows(&places, &bold);
     let place =
         |row: &[f64]| chart.place(row[0]).map_or_else(|| position(&chart.x, row[0]), str::to_owned);
-    html! { @for own in bold.chunks(COLUMNS) {
+    html! { @for columns in bold.chunks(COLUMNS) {
         div.scroll tabindex="0" role="region" aria-label={ "Table of " (chart.title) } { table {
-            thead { tr { th scope="col" { (chart.x.label) } @for series in own { th.name scope="col" { (series.name) } } } }
+            thead { tr { th scope="col" { (chart.x.label) } @for series in columns { th.name scope="col" { (series.name) } } } }
             tbody { @for row in &rows { tr {
                 th scope="row" { (place(row)) }
-                @for series in own { td {
+                @for series in columns { td {
                     (first_of(series, row).map_or(NONE.to_owned(), |v| wording::value(chart.y.unit, v)))
                 } }
             } } }
@@ -376,9 +376,9 @@ mod tests {
     fn rows_of_a_table_have_a_value_of_each_series_though_their_moments_differ() {
         let (one, two) = (series(&[0.0, 1.0, 2.0, 3.0]), series(&[0.1, 1.1, 2.1, 3.1]));
         let places = [0.0, 0.1, 1.0, 1.1, 2.0, 2.1, 3.0, 3.1];
-        let told = rows(&places, &[&one, &two]);
-        assert_eq!(told.len(), 4);
-        for row in &told {
+        let table_rows = rows(&places, &[&one, &two]);
+        assert_eq!(table_rows.len(), 4);
+        for row in &table_rows {
             assert!(first_of(&one, row).is_some() && first_of(&two, row).is_some(), "{row:?}");
         }
         assert_eq!(rows(&places[..1], &[&one]).len(), 1);

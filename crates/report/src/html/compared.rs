@@ -42,7 +42,7 @@ pub fn tables(view: &View) -> Markup {
 
 /// Returns a table of the figures asked about with a row for each variant; nothing where there are too many for a screen, or where they are levels
 /// of factors, which have tables of their own.
-pub fn asked(view: &View) -> Markup {
+pub fn asked_table(view: &View) -> Markup {
     let rows: Vec<_> = view.figures.iter().filter(|row| row.asked).take(ALONE).collect();
     if rows.is_empty() || view.variants.len() > SCREEN || !view.effects.is_empty() {
         return html! {};

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use stats::Verdict;
 
 use super::inline::{chip, range};
-use crate::view::{EffectRow, View, told};
+use crate::view::{EffectRow, View, effect_name};
 use crate::wording;
 
 /// All effects; nothing where no factors were crossed.
@@ -55,7 +55,7 @@ fn line(effect: &FactorEffect, tested: bool) -> Markup {
         units::show::significant(effect.high, 3)
     );
     html! { tr {
-        th scope="row" { (told(effect)) }
+        th scope="row" { (effect_name(effect)) }
         td { (wording::ratio(effect.ratio)) (range(&interval)) }
         td.text { (chip(Some(effect.verdict.word()))) }
         @if tested { td { (adjusted) } }

@@ -23,8 +23,8 @@ pub fn expected(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
         @if !elsewhere.is_empty() { details {
             summary { (elsewhere.len()) " more are expected at another scale, and cannot be checked here" }
             ul { @for held in elsewhere {
-                @let said = wording::expected(held);
-                li { (said.figure) ": " (said.asked) @if let Some(scale) = &held.expected.scale { ", at scale " (scale) }
+                @let words = wording::expected(held);
+                li { (words.figure) ": " (words.bound) @if let Some(scale) = &held.expected.scale { ", at scale " (scale) }
                     @if let Some(because) = &held.expected.because { ": " (because) }
                     @if let Some(source) = &held.expected.source { span.faint { " (" (source) ")" } } }
             } }
@@ -49,22 +49,22 @@ pub fn in_short(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
         (not_run, "not run"),
     ];
     let parts = parts.iter().filter(|(count, _)| *count > 0);
-    let told: Vec<_> = parts.map(|(count, what)| format!("{count} {what}")).collect();
+    let counts: Vec<_> = parts.map(|(count, what)| format!("{count} {what}")).collect();
     let all = met + missed + open + not_run;
     html! { @if all > 0 {
         p.soft { a href={ "#" (id("expected")) } {
-            "Expected figures: " (all) } ", of which " (told.join(", ")) "." }
+            "Expected figures: " (all) } ", of which " (counts.join(", ")) "." }
     } }
 }
 
 fn row(held: &Expectation) -> Markup {
-    let said = wording::expected(held);
+    let words = wording::expected(held);
     let why = wording::why_otherwise(held).map(|why| format!("Why it differs: {why}"));
     let why = wording::why_not_judged(held).map(|why| format!("Not judged: {why}")).or(why);
     html! { tr {
-        th.name.wrap scope="row" { (said.figure) }
-        td.text { (said.asked) }
-        td { (said.found.as_deref().unwrap_or(NONE)) @if let Some(interval) = &said.interval { (range(interval)) }
+        th.name.wrap scope="row" { (words.figure) }
+        td.text { (words.bound) }
+        td { (words.found.as_deref().unwrap_or(NONE)) @if let Some(interval) = &words.interval { (range(interval)) }
             @if held.n == 1 { span.range { "one run" } } }
         td.text { span.chip.(class(held.outcome)) { (mark(held.outcome)) " " (held.outcome.word()) } }
     }

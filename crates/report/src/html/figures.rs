@@ -109,7 +109,7 @@ fn sampled(content: &Content, share: &ContentFigure) -> Option<String> {
 }
 
 /// Tells whether a share was asked for, or is known.
-fn known(content: &Content, share: &ContentFigure) -> bool {
+fn has_share(content: &Content, share: &ContentFigure) -> bool {
     content.achieved.contains_key(share.id)
         || content.asked.as_ref().and_then(share.asked).is_some()
 }
@@ -122,10 +122,10 @@ pub fn has_content(view: &View) -> bool {
 /// A share of what was written, as it is told, and all of which it is so: index of a variant and stage.
 struct ContentRow<'a> {
     title: &'a str,
-    asked: String,
+    requested: String,
     achieved: String,
     range: Option<String>,
-    of: Vec<(usize, Option<&'a str>)>,
+    places: Vec<(usize, Option<&'a str>)>,
 }
 
 /// The shares of what was written, in their order; what is the same of several variants or stages once.
@@ -135,23 +135,23 @@ fn content_rows(view: &View) -> Vec<ContentRow<'_>> {
     for share in &CONTENT_SHARES {
         let from = rows.len();
         for (index, variant) in view.variants.iter().enumerate() {
-            for content in variant.content.iter().filter(|content| known(content, share)) {
-                let asked = content.asked.as_ref().and_then(share.asked);
+            for content in variant.content.iter().filter(|content| has_share(content, share)) {
+                let requested = content.asked.as_ref().and_then(share.asked);
                 let achieved = content.achieved.get(share.id);
                 let interval = achieved.and_then(|f| wording::interval(percent, f));
                 let row = ContentRow {
                     title: share.title,
-                    asked: asked.map_or(NONE.to_owned(), |v| percent.show(v)),
+                    requested: requested.map_or(NONE.to_owned(), |v| percent.show(v)),
                     achieved: wording::median(percent, achieved),
                     range: interval.or_else(|| sampled(content, share)),
-                    of: vec![(index, content.stage.as_deref())],
+                    places: vec![(index, content.stage.as_deref())],
                 };
                 let same = |other: &&mut ContentRow| {
-                    (&other.asked, &other.achieved, &other.range)
-                        == (&row.asked, &row.achieved, &row.range)
+                    (&other.requested, &other.achieved, &other.range)
+                        == (&row.requested, &row.achieved, &row.range)
                 };
                 match rows[from..].iter_mut().find(same) {
-                    Some(known) => known.of.extend(row.of),
+                    Some(known) => known.places.extend(row.places),
                     None => rows.push(row),
                 }
             }
@@ -163,7 +163,7 @@ fn content_rows(view: &View) -> Vec<ContentRow<'_>> {
 /// What a row is of: each variant with its stages, or that it is of all.
 fn content_of(view: &View, row: &ContentRow) -> Markup {
     let mut variants: Vec<(usize, Vec<&str>)> = Vec::new();
-    for (variant, stage) in &row.of {
+    for (variant, stage) in &row.places {
         match variants.iter_mut().find(|(known, _)| known == variant) {
             Some((_, stages)) => stages.extend(*stage),
             None => variants.push((*variant, stage.iter().copied().collect())),
@@ -175,11 +175,11 @@ fn content_of(view: &View, row: &ContentRow) -> Markup {
         html! { @if !stages.is_empty() { span.range { "in " (units::show::names(stages)) } } }
     };
     html! {
-        @if all { "all " (variants.len()) " variants" } @else { @for (place, (index, own)) in variants.iter().enumerate() {
+        @if all { "all " (variants.len()) " variants" } @else { @for (place, (index, variant_stages)) in variants.iter().enumerate() {
             @if place > 0 { @if alike { ", " } @else { br; } }
-            (dot(*index)) (view.variants.get(*index).map_or(NONE, |v| v.name.as_str())) @if !alike { (stages(own)) }
+            (dot(*index)) (view.variants.get(*index).map_or(NONE, |v| v.name.as_str())) @if !alike { (stages(variant_stages)) }
         } }
-        @if alike { @if let Some((_, own)) = variants.first() { (stages(own)) } }
+        @if alike { @if let Some((_, common)) = variants.first() { (stages(common)) } }
     }
 }
 
@@ -195,7 +195,7 @@ pub fn content(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
             tbody { @for (place, row) in rows.iter().enumerate() { tr {
                 th.name scope="row" { @if place > 0 && rows[place - 1].title == row.title { span.sr { (row.title) } } @else { (row.title) } }
                 td.text { (content_of(view, row)) }
-                td { (row.asked) }
+                td { (row.requested) }
                 td { (row.achieved) @if let Some(text) = &row.range { (range(text)) } }
             } } }
         } }

@@ -33,13 +33,13 @@ fn table(view: &View, grid: &Grid) -> Markup {
 /// Columns that a page has room for: more stand below each other.
 pub const COLUMNS: usize = 7;
 
-fn columns(view: &View, grid: &Grid, own: Range<usize>) -> Markup {
+fn columns(view: &View, grid: &Grid, range_shown: Range<usize>) -> Markup {
     let keys = grid.keys.len();
     html! {
         div.scroll.grid tabindex="0" role="region" aria-label=(grid.title) { table {
             thead { tr {
                 @for key in &grid.keys { th.text scope="col" { (key) } }
-                @for at in own.clone() { th.name scope="col" {
+                @for at in range_shown.clone() { th.name scope="col" {
                     @if of_variant(view, grid, at) { (dot(at)) } (grid.columns[at]) } }
             } }
             tbody { @for (place, line) in grid.lines.iter().enumerate() {
@@ -47,7 +47,7 @@ fn columns(view: &View, grid: &Grid, own: Range<usize>) -> Markup {
                 @let new = |at: usize| at + 1 == keys || place == 0 || grid.lines[place - 1].names[..=at] != line.names[..=at];
                 tr {
                     @for (at, name) in line.names.iter().enumerate() { th.text scope="row" { @if new(at) { (name) } @else { span.sr { (name) } } } }
-                    @for at in own.clone() { (figure(view, line.cells.get(at).copied().flatten())) }
+                    @for at in range_shown.clone() { (figure(view, line.cells.get(at).copied().flatten())) }
                 }
             } }
         } }
@@ -74,13 +74,13 @@ fn figure(view: &View, of: Option<GridCell>) -> Markup {
     let p = comparison.and_then(|c| {
         Some(format!("p {}, {}", wording::p_value(Some(c.p?)), wording::rests_on(c)?))
     });
-    let own = value
+    let value_range = value
         .and_then(|value| wording::interval(row.unit, &value))
         .filter(|_| cell.ratio.is_empty());
     html! { td {
         (cell.value)
         @if !cell.ratio.is_empty() { span.over.(verdict.unwrap_or("open")) title=[p] { (cell.ratio) " " (cell.mark) } @if let Some(text) = interval { (range(&text)) } }
-        @if let Some(text) = own { (range(&text)) }
+        @if let Some(text) = value_range { (range(&text)) }
         @for text in open { span.range { (text) } }
     } }
 }

@@ -25,7 +25,7 @@ pub fn hero(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
                 @if view.crowded() { span { (view.variants.len()) " variants" } }
                 @else { @for variant in view.variants.iter().enumerate() { (key(variant.0, &variant.1.name, variant.1.repeats)) } }
             }
-            @if let Some(said) = view.headline.as_deref().or(first) { h1 id=(id("verdict")) { (said.replace(" %", "\u{a0}%")) } }
+            @if let Some(heading) = view.headline.as_deref().or(first) { h1 id=(id("verdict")) { (heading.replace(" %", "\u{a0}%")) } }
             @if !view.about.is_empty() { p.soft { (view.about) } }
             (expected::in_short(id, view))
             @if !also.is_empty() {
@@ -39,8 +39,8 @@ pub fn hero(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
         (trust(id, view))
         (unmeasured(view))
         // With many variants a table says more than tiles.
-        @if view.crowded() { (compared::asked(view)) } @else {
-            div.tiles { @for row in view.rows_alone().filter(|row| row.headline() && told(view, row)) { (tile(view, row)) } }
+        @if view.crowded() { (compared::asked_table(view)) } @else {
+            div.tiles { @for row in view.rows_alone().filter(|row| row.headline() && is_worth_showing(view, row)) { (tile(view, row)) } }
         }
         (reasons(id, view))
     }
@@ -74,7 +74,7 @@ fn unmeasured(view: &View) -> Markup {
 fn reasons(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     html! { @if let Some(why) = &view.why {
         section.findings.reasons aria-labelledby=(id("why")) {
-            h2 id=(id("why")) { (why.of) }
+            h2 id=(id("why")) { (why.title) }
             ul { @for cause in &why.causes { li { (cause.text) " " span.faint { "(" (cause.counters) ")" } } } }
             p.reading { "Counted, not proved: " code { "fathom doctor RESULT --prove" } " tries changes that would remove a limit." }
         }
@@ -82,7 +82,7 @@ fn reasons(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
 }
 
 /// Tells whether a row is worth showing: a figure that is not asked about is left out where it is zero or missing for every variant.
-fn told(view: &View, row: &FigureRow) -> bool {
+fn is_worth_showing(view: &View, row: &FigureRow) -> bool {
     let nothing =
         |index: usize| row.is_zero(index) || row.values.get(index).copied().flatten().is_none();
     row.known() && (row.asked || !(0..view.variants.len()).all(nothing))
@@ -103,10 +103,10 @@ fn tile(view: &View, row: &FigureRow) -> Markup {
                 @if let [one] = compared[..] { @if wording::decided(view) { (chip(one.verdict.map(Verdict::word))) } } }
             @match compared[..] {
                 [one] => {
-                    p.big.open[open(row, one)] { (wording::compared(row.unit, one)) small { " of " (one.base) } }
+                    p.big.open[is_undecided(row, one)] { (wording::compared(row.unit, one)) small { " of " (one.base) } }
                     p.sure { @if let Some(range) = wording::ratio_interval(row.unit, one) { ("95 % interval".replace(' ', "\u{a0}")) " " (range.replace(' ', "\u{a0}")) } }
                     @if let Some(text) = beside { p.sure { (text) } }
-                    @if open(row, one) { p.sure { "Open: " (wording::why_open(one)) "." } }
+                    @if is_undecided(row, one) { p.sure { "Open: " (wording::why_open(one)) "." } }
                 },
                 _ => @if let Some(figure) = row.values.iter().flatten().next() {
                     @if row.values.iter().flatten().count() == 1 {
@@ -122,16 +122,16 @@ fn tile(view: &View, row: &FigureRow) -> Markup {
 }
 
 /// Tells whether a comparison is asked about but not decided by these runs, so that its figure is not a proven fact.
-fn open(row: &FigureRow, one: &analysis::MetricComparison) -> bool {
+fn is_undecided(row: &FigureRow, one: &analysis::MetricComparison) -> bool {
     row.asked && one.verdict == Some(Verdict::Unclear)
 }
 
 /// Returns the parts of a figure that are known separately, variant by variant.
 fn parts(view: &View, row: &FigureRow) -> Markup {
     let whole = row.metric == layers::MACHINE_CPU_PER_IO;
-    let own = |part: &&FigureRow| whole && part.part && part.scope.stage == row.scope.stage;
+    let is_part = |part: &&FigureRow| whole && part.part && part.scope.stage == row.scope.stage;
     html! {
-        @for part in view.figures.iter().filter(own) {
+        @for part in view.figures.iter().filter(is_part) {
             p.sure.part { (part.label) ": "
                 @let known = part.values.iter().zip(&view.variants).filter_map(|(value, variant)| Some((variant, value.as_ref()?)));
                 @for (index, (variant, value)) in known.enumerate() {

@@ -19,10 +19,10 @@ pub fn ladders(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
 }
 
 fn one(row: &LadderRow) -> Markup {
-    let ladder = &row.of.ladder;
+    let ladder = &row.stage_ladder.ladder;
     let named = ladder.made.as_ref().ok().map(|made| made.name.as_str());
     html! {
-        h3 { (dot(row.of.variant)) (row.text) }
+        h3 { (dot(row.stage_ladder.variant)) (row.text) }
         div.scroll tabindex="0" role="region" aria-label={ "Latency by layer: " (row.name) } { table {
             thead { tr { th.text scope="col" { "Layer" } th.text scope="col" { "Part of the p99" }
                 @for head in HEADS.into_iter().chain([LAST]) { th scope="col" { (head) } } } }

@@ -16,8 +16,8 @@ const MOST_ROWS: usize = 9;
 /// cannot be compared by its own figure.
 pub fn overview(views: &[View]) -> Markup {
     let columns = columns(views);
-    let own = || views.iter().map(|view| of(view, views));
-    let mut scopes = own().flatten().map(|(_, scope)| scope);
+    let answers = || views.iter().map(|view| answer_rows(view, views));
+    let mut scopes = answers().flatten().map(|(_, scope)| scope);
     let first = scopes.next();
     // A scope that all rows share need not be shown.
     let scoped = scopes.any(|scope| Some(scope) != first);
@@ -77,8 +77,8 @@ fn doubts(index: usize, views: &[View]) -> Vec<String> {
 /// Returns id and label of every metric asked about in results that have rows in the table, in the order of first occurrence.
 fn columns(views: &[View]) -> Vec<(&str, &str)> {
     let mut columns = Vec::new();
-    let own = views.iter().filter(|view| !of(view, views).is_empty());
-    for row in own.flat_map(|view| &view.figures).filter(|row| row.headline()) {
+    let answering = views.iter().filter(|view| !answer_rows(view, views).is_empty());
+    for row in answering.flat_map(|view| &view.figures).filter(|row| row.headline()) {
         let column = (row.metric.as_str(), row.label.as_str());
         if !columns.contains(&column) {
             columns.push(column);
@@ -89,20 +89,20 @@ fn columns(views: &[View]) -> Vec<(&str, &str)> {
 
 /// The rows of a result, by variant and scope; none where nothing is known, or its headline says more: than so many would, or than figures that no
 /// other result has.
-fn of<'a>(view: &'a View, views: &[View]) -> Vec<(usize, &'a Scope)> {
+fn answer_rows<'a>(view: &'a View, views: &[View]) -> Vec<(usize, &'a Scope)> {
     let namesakes = views.iter().filter(|other| other.experiment == view.experiment).count();
     if namesakes < 2 && view.headline.is_some() {
         return Vec::new();
     }
-    let asked: Vec<_> = view.figures.iter().filter(|row| row.headline()).collect();
-    let mut scopes: Vec<&Scope> = asked.iter().map(|row| &row.scope).collect();
+    let headline_rows: Vec<_> = view.figures.iter().filter(|row| row.headline()).collect();
+    let mut scopes: Vec<&Scope> = headline_rows.iter().map(|row| &row.scope).collect();
     scopes.dedup();
     // The base has a row of its own only where it is the only variant.
     let variants =
         if view.variants.len() > 1 { 1..view.variants.len() } else { 0..view.variants.len() };
     let is_known = |(variant, scope): &(usize, &Scope)| {
         let value = |row: &FigureRow| row.values.get(*variant).copied().flatten().is_some();
-        asked.iter().any(|row| row.scope == **scope && value(row))
+        headline_rows.iter().any(|row| row.scope == **scope && value(row))
     };
     let all = variants.flat_map(|variant| scopes.iter().map(move |scope| (variant, *scope)));
     let known: Vec<_> = all.filter(is_known).collect();
@@ -110,7 +110,7 @@ fn of<'a>(view: &'a View, views: &[View]) -> Vec<(usize, &'a Scope)> {
 }
 
 /// Returns the headline of a result, or the first of its sentences.
-fn told(view: &View) -> &str {
+fn leading_sentence(view: &View) -> &str {
     let sentence = || view.verdicts.first().map_or(NONE, |first| first.text.as_str());
     view.headline.as_deref().unwrap_or_else(sentence)
 }
@@ -121,19 +121,19 @@ fn rows(
     columns: &[(&str, &str)],
     scoped: bool,
 ) -> Markup {
-    let of = of(view, views);
-    let asked: Vec<_> = view.figures.iter().filter(|row| row.headline()).collect();
+    let of = answer_rows(view, views);
+    let headline_rows: Vec<_> = view.figures.iter().filter(|row| row.headline()).collect();
     html! {
         @if of.is_empty() {
             tr { th.name scope="row" { (link(index, views)) } td.wrap colspan=(columns.len() + 1) {
-                (told(view)) @if !view.trust.text.is_empty() { span.range { (view.trust.text) } } } }
+                (leading_sentence(view)) @if !view.trust.text.is_empty() { span.range { (view.trust.text) } } } }
         }
         @for (place, (variant, scope)) in of.iter().enumerate() { tr.close[place > 0] {
             th.name scope="row" { @if place == 0 { (link(index, views)) } }
             td.wrap { (view.variants[*variant].name) @if scoped { ", " (scope.name()) }
                 @if let Some(base) = view.variants.first().filter(|_| *variant > 0) { span.range { "over " (base.name) } } }
             @for (metric, _) in columns {
-                (cell(*variant, asked.iter().find(|row| row.metric == *metric && row.scope == **scope)))
+                (cell(*variant, headline_rows.iter().find(|row| row.metric == *metric && row.scope == **scope)))
             }
         } }
     }

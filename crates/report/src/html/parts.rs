@@ -107,12 +107,12 @@ fn findings_title(view: &View) -> String {
         (limits, "limit"),
     ];
     let kinds = kinds.into_iter().filter(|(n, _)| *n > 0);
-    let said: Vec<_> =
+    let counts: Vec<_> =
         kinds.map(|(n, word)| format!("{n} {word}{}", if n == 1 { "" } else { "s" })).collect();
-    if said.is_empty() {
+    if counts.is_empty() {
         "Findings: none".to_owned()
     } else {
-        format!("Findings: {}", said.join(", "))
+        format!("Findings: {}", counts.join(", "))
     }
 }
 
@@ -138,7 +138,7 @@ fn one(finding: &Finding, also: &[&Finding]) -> Markup {
                     Some(percent) => span.share { (share(percent, also)) },
                     None => span.sev { (severity) },
                 }
-                (finding.message) @if let Some(subject) = &finding.subject { " " span.faint { (named(subject, &others_named(finding, also))) } }
+                (finding.message) @if let Some(subject) = &finding.subject { " " span.faint { (subjects(subject, &others_named(finding, also))) } }
             }
             @if finding.figures.is_empty() { @if !evidence.is_empty() { p.soft { (evidence) } } }
             @else { (figures_of(finding)) }
@@ -157,7 +157,7 @@ fn one(finding: &Finding, also: &[&Finding]) -> Markup {
 const NAMED: usize = 4;
 
 /// Returns what a finding is of: all by name, or the first and how many more.
-fn named(first: &str, others: &[&str]) -> String {
+fn subjects(first: &str, others: &[&str]) -> String {
     if others.len() > NAMED {
         return format!("{first} and {} more", others.len());
     }

@@ -26,7 +26,7 @@ pub fn plot(id: &str, chart: &Chart, marks: &[Mark]) -> Markup {
             div.ys style={ "width:" (widest) "ch" } { @for tick in &drawing.y { span style={ "bottom:" (percent(tick.at)) } { (tick.text) } } }
             div.room tabindex=[chart.has_cursor().then_some("0")] role=(if chart.has_cursor() { "application" } else { "img" }) aria-label=(label_of(chart)) {
                 svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } preserveAspectRatio="none" aria-hidden="true" {
-                    path.across d=(drawing.y.iter().map(across).collect::<String>()) {}
+                    path.across d=(drawing.y.iter().map(tick_line).collect::<String>()) {}
                     @for mark in &drawing.marks { (marked(mark)) }
                     @for line in &drawing.lines { (series(chart, line)) }
                 }
@@ -59,7 +59,7 @@ fn percent(share: f64) -> String {
     format!("{:.2}%", share * 100.0)
 }
 
-fn across(tick: &Tick) -> String {
+fn tick_line(tick: &Tick) -> String {
     format!("M0 {:.0}H{WIDTH}", (1.0 - tick.at) * HEIGHT)
 }
 

@@ -171,7 +171,7 @@ fn block(one: &Placed, edge: &str) -> Markup {
             @let most = fits(SETTING);
             @let value = if value.is_empty() { "none" } else { value };
             text x=(left) y=(at) font-size="12.5" style="fill:var(--soft)" { (begun(name, most / 2)) title { (name) } }
-            text x=(right) y=(at) font-size="12.5" text-anchor="end" style="fill:var(--ink)" { (short(value, most.saturating_sub(name.chars().count()).max(most / 2))) title { (value) } }
+            text x=(right) y=(at) font-size="12.5" text-anchor="end" style="fill:var(--ink)" { (value_end(value, most.saturating_sub(name.chars().count()).max(most / 2))) title { (value) } }
         }
     }
 }
@@ -185,7 +185,7 @@ fn begun(name: &str, fits: usize) -> String {
 }
 
 /// Returns the end of a value that does not fit.
-fn short(value: &str, fits: usize) -> String {
+fn value_end(value: &str, fits: usize) -> String {
     if value.chars().count() <= fits {
         return value.to_owned();
     }

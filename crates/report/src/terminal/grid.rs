@@ -44,9 +44,13 @@ impl Column {
 /// Returns the head of a column; heads that are the same once cut get their number in front.
 fn head(grid: &Grid, at: usize, most: usize) -> String {
     let cut_to = |place: usize| cut(&printable(&grid.columns[place]), most);
-    let own = cut_to(at);
-    let alike = (0..grid.columns.len()).any(|other| other != at && cut_to(other) == own);
-    if alike { cut(&format!("{} {}", at + 1, printable(&grid.columns[at])), most) } else { own }
+    let short_name = cut_to(at);
+    let alike = (0..grid.columns.len()).any(|other| other != at && cut_to(other) == short_name);
+    if alike {
+        cut(&format!("{} {}", at + 1, printable(&grid.columns[at])), most)
+    } else {
+        short_name
+    }
 }
 
 /// Returns these tables, each in as many pieces as the width requires, with a note on the base of the ratios.

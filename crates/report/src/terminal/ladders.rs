@@ -9,7 +9,7 @@ pub(super) fn tables(view: &View, width: usize, ink: &Ink) -> String {
     for row in &view.ladders {
         out.push_str(&wrapped(&row.text, width, "    "));
         out.push('\n');
-        for line in crate::ladder::lines(&row.of.ladder) {
+        for line in crate::ladder::lines(&row.stage_ladder.ladder) {
             out.push_str(&ink.paint(Tint::Dim, &format!("  {line}")));
             out.push('\n');
         }

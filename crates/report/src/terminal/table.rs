@@ -44,8 +44,8 @@ pub(super) fn table(
     let has = |row: &FigureRow, index: usize| row.values.get(index).copied().flatten().is_some();
     let mut out = String::new();
     let Some(other) = new else {
-        let own: Vec<_> = rows.iter().copied().filter(|row| has(row, 0)).collect();
-        return fitted(view, &own, Columns::Alone(0), width, ink);
+        let base_rows: Vec<_> = rows.iter().copied().filter(|row| has(row, 0)).collect();
+        return fitted(view, &base_rows, Columns::Alone(0), width, ink);
     };
     // Figures that one side lacks have no ratio, and get tables of their own without comparison; those that only the base has follow once, after
     // the last variant.
@@ -54,12 +54,12 @@ pub(super) fn table(
         rows.iter().copied().filter(wanted).collect()
     };
     let others = 1..view.variants.len();
-    let only_base = |row: &&FigureRow| has(row, 0) && !others.clone().any(|own| has(row, own));
+    let only_base = |row: &&FigureRow| has(row, 0) && !others.clone().any(|other| has(row, other));
     out.push_str(&fitted(view, &of(true), Columns::Compared(other), width, ink));
     out.push_str(&fitted(view, &of(false), Columns::Alone(other), width, ink));
     if other + 1 == others.end {
-        let own: Vec<_> = rows.iter().copied().filter(only_base).collect();
-        out.push_str(&fitted(view, &own, Columns::Alone(0), width, ink));
+        let base_rows: Vec<_> = rows.iter().copied().filter(only_base).collect();
+        out.push_str(&fitted(view, &base_rows, Columns::Alone(0), width, ink));
     }
     // Only one empty line between tables, although each has one before and after it.
     out.replace("\n\n\n", "\n\n")

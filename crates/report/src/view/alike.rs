@@ -64,17 +64,17 @@ fn together(variants: &[Variant], group: Vec<usize>) -> Alike {
     let mut differences = Vec::new();
     let mut stack = first.stack.clone();
     for place in 0..stack.len() {
-        let own = |read: &dyn Fn(&LayerFacts) -> String| -> Vec<String> {
+        let each = |read: &dyn Fn(&LayerFacts) -> String| -> Vec<String> {
             of.iter().filter_map(|v| v.stack.get(place)).map(read).collect()
         };
-        let names = own(&|layer| layer.name.clone());
+        let names = each(&|layer| layer.name.clone());
         if differ(&names) {
             rename(&mut stack, place);
             differences.push((stack[place].name.clone(), names));
         }
         let keys: Vec<String> = stack[place].settings.keys().cloned().collect();
         for key in keys {
-            let values = own(&|layer| layer.settings.get(&key).cloned().unwrap_or_default());
+            let values = each(&|layer| layer.settings.get(&key).cloned().unwrap_or_default());
             if differ(&values) {
                 differences.push((format!("{} {key}", stack[place].name), values));
                 stack[place].settings.insert(key, DIFFERS.to_owned());
@@ -85,9 +85,9 @@ fn together(variants: &[Variant], group: Vec<usize>) -> Alike {
     for place in 0..first.stages.len() {
         let texts: Vec<&str> =
             of.iter().filter_map(|v| v.stages.get(place)).map(String::as_str).collect();
-        let (common, own) = parts(&texts);
-        if differ(&own) {
-            differences.push((format!("stage {}", place + 1), own));
+        let (common, parts_left) = parts(&texts);
+        if differ(&parts_left) {
+            differences.push((format!("stage {}", place + 1), parts_left));
             stages.push(format!("{common}, {DIFFERS}"));
         } else {
             stages.push(texts.first().copied().unwrap_or_default().to_owned());
@@ -116,13 +116,13 @@ fn rename(stack: &mut [LayerFacts], place: usize) {
 /// is common twice only if it does in all texts.
 fn parts(texts: &[&str]) -> (String, Vec<String>) {
     let counts = texts.iter().map(|text| {
-        let mut own: BTreeMap<&str, usize> = BTreeMap::new();
-        text.split(", ").for_each(|part| *own.entry(part).or_default() += 1);
-        own
+        let mut part_counts: BTreeMap<&str, usize> = BTreeMap::new();
+        text.split(", ").for_each(|part| *part_counts.entry(part).or_default() += 1);
+        part_counts
     });
-    let common = counts.reduce(|mut all, own| {
+    let common = counts.reduce(|mut all, part_counts| {
         all.retain(|part, count| {
-            *count = own.get(part).copied().unwrap_or(0).min(*count);
+            *count = part_counts.get(part).copied().unwrap_or(0).min(*count);
             *count > 0
         });
         all
@@ -149,9 +149,9 @@ mod tests {
 
     #[test]
     fn a_part_is_common_as_often_as_every_text_has_it() {
-        let (common, own) = parts(&["write, sync, sync", "write, read"]);
-        assert_eq!((common.as_str(), own), ("write", vec!["sync, sync".into(), "read".into()]));
-        let (common, own) = parts(&["write, sync, sync", "sync, write"]);
-        assert_eq!((common.as_str(), own), ("write, sync", vec!["sync".into(), String::new()]));
+        let (common, left) = parts(&["write, sync, sync", "write, read"]);
+        assert_eq!((common.as_str(), left), ("write", vec!["sync, sync".into(), "read".into()]));
+        let (common, left) = parts(&["write, sync, sync", "sync, write"]);
+        assert_eq!((common.as_str(), left), ("write, sync", vec!["sync".into(), String::new()]));
     }
 }

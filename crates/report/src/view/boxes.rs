@@ -18,15 +18,15 @@ pub fn of(over_time: &Chart) -> Option<Chart> {
     variants.dedup();
     let (mut series, mut names) = (Vec::new(), Vec::new());
     for variant in variants {
-        let own: Vec<&Series> =
+        let lines: Vec<&Series> =
             over_time.series.iter().filter(|s| s.variant == Some(variant)).collect();
-        let single = own.iter().all(|line| line.bold());
-        let runs = own.iter().filter(|line| single || !line.bold());
+        let single = lines.iter().all(|line| line.bold());
+        let runs = lines.iter().filter(|line| single || !line.bold());
         let runs: Vec<Vec<f64>> =
             runs.map(|line| line.y.iter().flatten().copied().collect()).collect();
         let place = names.len() as f64;
         let points = five_and_notch(&runs)?;
-        let name = own.first()?.name.clone();
+        let name = lines.first()?.name.clone();
         names.push(name.clone());
         series.push(Series {
             name,

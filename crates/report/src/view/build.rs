@@ -59,7 +59,7 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
         driven: driven::driven(set, &variants),
         machine: facts::machine(set),
         glossary: glossary::terms(plan, &rows),
-        spread: figures::spread(analysis, |variant| &variant.thesis),
+        spread: figures::spread(analysis, |variant| &variant.interval_throughput),
         io_bandwidth: figures::spread(analysis, |variant| &variant.io_bandwidth),
         grids: grids::grids(plan, &rows),
         effects,
@@ -148,9 +148,9 @@ fn answer(rows: &[FigureRow], charts: &[Chart], by_job: &[String]) -> Vec<String
     if !by_job.is_empty() {
         return by_job.into_iter().take(BY_JOB).map(|chart| chart.id.clone()).collect();
     }
-    let asked = rows.iter().find(|row| row.headline() && row.known());
+    let answer = rows.iter().find(|row| row.headline() && row.known());
     let of = |wanted: &dyn Fn(&Chart) -> bool| charts.iter().find(|c| wanted(c));
-    let own = asked.and_then(|row| match (&row.scope.of, row.scope.stage.as_deref()) {
+    let answer_chart = answer.and_then(|row| match (&row.scope.of, row.scope.stage.as_deref()) {
         (Of::Operation(name), stage) if row.metric.starts_with("latency") => {
             of(&|c| c.id == latency::id(stage, name))
         }
@@ -163,19 +163,19 @@ fn answer(rows: &[FigureRow], charts: &[Chart], by_job: &[String]) -> Vec<String
         (Of::Layer(_), _) => of(&|c| c.part == Part::Layers),
         (Of::Load | Of::Command | Of::Content, _) => None,
     });
-    own.or_else(|| of(&shows)).map(|chart| chart.id.clone()).into_iter().collect()
+    answer_chart.or_else(|| of(&shows)).map(|chart| chart.id.clone()).into_iter().collect()
 }
 
 fn variants(set: &ResultSet, analysis: &Analysis) -> Vec<Variant> {
     let planned = set.manifest.plan.variants.iter();
     planned
         .map(|facts| {
-            let own = analysis.variants.iter().find(|v| v.name == facts.name);
+            let analysed = analysis.variants.iter().find(|v| v.name == facts.name);
             Variant {
                 name: facts.name.clone(),
-                repeats: own.map_or(0, |v| v.repeats),
+                repeats: analysed.map_or(0, |v| v.repeats),
                 stack: facts.stack.clone(),
-                devices: own.map(|own| own.devices.clone()).unwrap_or_default(),
+                devices: analysed.map(|found| found.devices.clone()).unwrap_or_default(),
                 stages: facts.stages.iter().map(self::facts::stage).collect(),
                 targets: facts
                     .stages
@@ -188,7 +188,7 @@ fn variants(set: &ResultSet, analysis: &Analysis) -> Vec<Variant> {
                     .iter()
                     .filter_map(|stage| Some((stage.name.clone(), stage.sweep.clone()?)))
                     .collect(),
-                content: own.map(|own| content(own, &analysis.stages)).unwrap_or_default(),
+                content: analysed.map(|found| content(found, &analysis.stages)).unwrap_or_default(),
                 verified: verified(set, &facts.name),
             }
         })
@@ -234,8 +234,9 @@ fn cells(set: &ResultSet, analysis: &Analysis, rows: &[FigureRow]) -> Vec<Cell> 
     let begun = set.cells.iter().filter(|data| data.state() != CellState::Skipped);
     for (cell, data) in cells.iter_mut().zip(begun) {
         let Some(record) = data.record.as_ref().filter(|_| data.done()) else { continue };
-        let asked = rows.iter().filter(|row| row.headline());
-        cell.figures = asked.map(|row| (label(row), own(analysis, record, row))).collect();
+        let headline_rows = rows.iter().filter(|row| row.headline());
+        cell.figures =
+            headline_rows.map(|row| (label(row), cell_value(analysis, record, row))).collect();
     }
     cells
 }
@@ -249,7 +250,7 @@ fn label(row: &FigureRow) -> String {
 }
 
 /// Returns the value of a row in one cell.
-fn own(analysis: &Analysis, record: &CellRecord, row: &FigureRow) -> String {
+fn cell_value(analysis: &Analysis, record: &CellRecord, row: &FigureRow) -> String {
     let variant = analysis.variants.iter().find(|v| v.name == record.variant);
     let values = variant.and_then(|v| v.values_of(&row.scope, &row.metric));
     let points = values.into_iter().flat_map(|v| &v.points);

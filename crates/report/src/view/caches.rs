@@ -23,9 +23,10 @@ pub struct CacheRow {
 /// Returns the courses of all caches, with what the plan computed about them.
 pub fn caches(plan: &PlanFacts, analysis: &Analysis) -> Vec<CacheRow> {
     let bound = |course: &CacheCourse| {
-        let stages = plan.variants.get(course.variant).into_iter().flat_map(|own| &own.stages);
-        let own = stages.filter(|stage| stage.name == course.stage);
-        own.flat_map(|stage| &stage.caches).find(|bound| bound.layer == course.layer)
+        let stages =
+            plan.variants.get(course.variant).into_iter().flat_map(|variant| &variant.stages);
+        let same_stage = stages.filter(|stage| stage.name == course.stage);
+        same_stage.flat_map(|stage| &stage.caches).find(|bound| bound.layer == course.layer)
     };
     let row = |course: &CacheCourse| {
         let name = analysis.variants.get(course.variant).map(|variant| variant.name.as_str());
@@ -147,8 +148,8 @@ mod tests {
             let marks = row.marks(chart, std::slice::from_ref(&start));
             marks.map(|mark| (mark.label, mark.x)).collect::<Vec<_>>()
         };
-        let own = [("stalled".to_owned(), 40.0), ("warm".to_owned(), 65.0)];
-        assert_eq!(marks("series-cache-read hits-first"), own);
+        let expected = [("stalled".to_owned(), 40.0), ("warm".to_owned(), 65.0)];
+        assert_eq!(marks("series-cache-read hits-first"), expected);
         assert_eq!(marks("series-cache-read hits-all")[0].1, 140.0);
     }
 
@@ -162,8 +163,8 @@ mod tests {
             warm_up_ns: Some(7_300_000_000),
             finest: None,
         };
-        let said = most(&bound);
-        assert!(said.contains("at most 97.5 % can hit, after 7.3 s at the earliest"), "{said}");
+        let text = most(&bound);
+        assert!(text.contains("at most 97.5 % can hit, after 7.3 s at the earliest"), "{text}");
         assert!(!most(&CacheBound { warm_up_ns: None, ..bound }).contains("after"));
     }
 

@@ -50,12 +50,13 @@ fn steps(set: &ResultSet, cell: &CellData) -> Vec<Step> {
     if !recorded.is_empty() {
         return recorded;
     }
-    let own = set.transcript.iter().filter(|entry| entry.cell == Some(cell.entry.index));
-    own.map(|entry| Step {
-        about: entry.about.clone(),
-        command: entry.action.clone(),
-        duration_ns: entry.duration_ns,
-        error: entry.error.clone(),
-    })
-    .collect()
+    let cell_entries = set.transcript.iter().filter(|entry| entry.cell == Some(cell.entry.index));
+    cell_entries
+        .map(|entry| Step {
+            about: entry.about.clone(),
+            command: entry.action.clone(),
+            duration_ns: entry.duration_ns,
+            error: entry.error.clone(),
+        })
+        .collect()
 }

@@ -42,7 +42,7 @@ const OF_PANEL: &str = "Each point is one point of the sweep: the median over th
 
 /// Returns charts of every figure on the first screen over the factor with the most numeric levels, and over each sweep.
 pub fn charts(plan: &PlanFacts, rows: &[FigureRow]) -> Vec<Chart> {
-    drawn(plan, rows, &Wanted { rows: &FigureRow::headline, by: None })
+    drawn(plan, rows, &Wanted { rows: &FigureRow::headline, axis: None })
 }
 
 /// Returns the curves of the figure that a picture names, over the factor or swept key that it names.
@@ -50,21 +50,21 @@ pub fn of_picture(
     plan: &PlanFacts,
     rows: &[FigureRow],
     picture: &PictureFacts,
-    own: &dyn Fn(&FigureRow) -> bool,
+    is_shown: &dyn Fn(&FigureRow) -> bool,
 ) -> Vec<Chart> {
-    drawn(plan, rows, &Wanted { rows: own, by: picture.by.as_deref() })
+    drawn(plan, rows, &Wanted { rows: is_shown, axis: picture.by.as_deref() })
 }
 
 /// The curves to draw: a filter of figures, and the factor or swept key they are drawn over.
 struct Wanted<'a> {
     rows: &'a dyn Fn(&FigureRow) -> bool,
     /// Name of a factor or a swept key; `None` for the one with the most levels.
-    by: Option<&'a str>,
+    axis: Option<&'a str>,
 }
 
 impl Wanted<'_> {
-    fn over(&self, name: &str) -> bool {
-        self.by.is_none_or(|by| by == name)
+    fn is_drawn_over(&self, name: &str) -> bool {
+        self.axis.is_none_or(|axis| axis == name)
     }
 }
 
@@ -77,7 +77,7 @@ fn drawn(plan: &PlanFacts, rows: &[FigureRow], wanted: &Wanted) -> Vec<Chart> {
 
 fn over_factor(plan: &PlanFacts, rows: &[FigureRow], wanted: &Wanted) -> Vec<Chart> {
     let numeric = plan.factors.iter().filter(|f| f.levels.iter().all(|l| number(l).is_some()));
-    let numeric = numeric.filter(|factor| wanted.over(&factor.name));
+    let numeric = numeric.filter(|factor| wanted.is_drawn_over(&factor.name));
     let longest = numeric.filter(|f| f.levels.len() >= POINTS).rev().max_by_key(|f| f.levels.len());
     let Some(factor) = longest else { return Vec::new() };
     let point = |row: &FigureRow, at: usize, variant: &VariantFacts| -> Option<Point> {
@@ -98,9 +98,10 @@ fn over_factor(plan: &PlanFacts, rows: &[FigureRow], wanted: &Wanted) -> Vec<Cha
 /// Returns the levels of all other factors: `dedupe on, compression off`; `None` where there are no others.
 fn others(plan: &PlanFacts, factor: &FactorFacts, variant: &VariantFacts) -> Option<String> {
     let level = |factor: &FactorFacts| Some(format!("{} {}", factor.name, level(factor, variant)?));
-    let own = own_name(plan, variant);
+    let variant_name = own_name(plan, variant);
     let others = plan.factors.iter().filter(|other| other.name != factor.name);
-    let named = [own].into_iter().filter(|own| !own.is_empty()).chain(others.filter_map(level));
+    let named =
+        [variant_name].into_iter().filter(|name| !name.is_empty()).chain(others.filter_map(level));
     let named = named.collect::<Vec<_>>().join(", ");
     (!named.is_empty()).then_some(named)
 }
@@ -136,14 +137,16 @@ fn over_sweep(
     wanted: &Wanted,
 ) -> Vec<Chart> {
     let levels = levels_of(points);
-    let split = wanted.by.is_none() && levels.contains_key(SPLIT.0) && levels.contains_key(SPLIT.1);
+    let split =
+        wanted.axis.is_none() && levels.contains_key(SPLIT.0) && levels.contains_key(SPLIT.1);
     // With many amounts in flight and many variants, only the largest amount is drawn, so that the chart stays readable.
     let amounts =
-        levels.get(SPLIT.0).filter(|own| split && own.len() * plan.variants.len() > LINES);
+        levels.get(SPLIT.0).filter(|amounts| split && amounts.len() * plan.variants.len() > LINES);
     let by_size = |a: &&String, b: &&String| number(a).partial_cmp(&number(b)).unwrap_or(Equal);
-    let only = amounts.and_then(|own| own.iter().max_by(by_size));
+    let only = amounts.and_then(|amounts| amounts.iter().max_by(by_size));
     let numeric = levels.iter().filter(|(_, l)| l.iter().all(|level| number(level).is_some()));
-    let numeric = numeric.filter(|(key, _)| wanted.over(key) && (!split || **key == SPLIT.1));
+    let numeric =
+        numeric.filter(|(key, _)| wanted.is_drawn_over(key) && (!split || **key == SPLIT.1));
     let Some((key, levels)) = numeric.max_by_key(|(_, levels)| levels.len()) else {
         return Vec::new();
     };
@@ -170,15 +173,15 @@ fn over_sweep(
         let Some(level) = sweep.point.get(*key).and_then(|level| number(level)) else { continue };
         let rest = rest(sweep);
         let (panel, rest) = if panels { (rest, String::new()) } else { (String::new(), rest) };
-        let own = plan.variants.iter().zip(&row.values).enumerate();
-        let own = own.map(|(index, (variant, value))| {
+        let variant_values = plan.variants.iter().zip(&row.values).enumerate();
+        let variant_points = variant_values.map(|(index, (variant, value))| {
             let name = (format!("{}{rest}", variant.name), Some(index).filter(|_| rest.is_empty()));
             (name, level, value.map(|figure| figure.median))
         });
         let same = |known: &FigureRow| known.metric == row.metric && known.scope.of == row.scope.of;
         match figures.iter_mut().find(|(known, of, _)| same(known) && *of == panel) {
-            Some((.., points)) => points.extend(own),
-            None => figures.push((row, panel, own.collect())),
+            Some((.., points)) => points.extend(variant_points),
+            None => figures.push((row, panel, variant_points.collect())),
         }
     }
     let reading = if panels { OF_PANEL } else { OF_SWEEP };

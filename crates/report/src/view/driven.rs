@@ -63,7 +63,7 @@ pub fn driven(set: &ResultSet, variants: &[Variant]) -> Vec<(String, String)> {
 
 /// Returns for each variant the measured values of the figures that formulas predicted, next to the predictions.
 fn computed(set: &ResultSet) -> Vec<(String, String)> {
-    let mut said: Vec<ComputedRow> = Vec::new();
+    let mut rows: Vec<ComputedRow> = Vec::new();
     for variant in &set.manifest.plan.variants {
         for layer in variant.stack.iter().filter(|layer| !layer.computed.is_empty()) {
             let cells = set.cells_of(&variant.name).filter_map(|cell| cell.record.as_ref());
@@ -74,7 +74,7 @@ fn computed(set: &ResultSet) -> Vec<(String, String)> {
             let mut metrics: Vec<&str> = layer.computed.iter().map(|c| c.metric.as_str()).collect();
             metrics.dedup();
             let known = metrics.into_iter().filter_map(layers::metric);
-            said.extend(known.filter_map(|metric| {
+            rows.extend(known.filter_map(|metric| {
                 let value = |figures: &&LayerFigures| figures.get(metric.id).copied().flatten();
                 let found: Vec<f64> = ends.iter().filter_map(value).collect();
                 // Blocks are shown with all digits, because formulas predict them exactly.
@@ -94,12 +94,12 @@ fn computed(set: &ResultSet) -> Vec<(String, String)> {
             }));
         }
     }
-    told_once(said)
+    merge_equal(rows)
 }
 
 /// Returns the share of reads that hit caches in measured stages, next to the greatest possible share.
 fn bounds(set: &ResultSet) -> Vec<(String, String)> {
-    let mut said = Vec::new();
+    let mut rows = Vec::new();
     for variant in &set.manifest.plan.variants {
         let stages = variant.stages.iter();
         for (stage, bound) in stages.flat_map(|s| s.caches.iter().map(move |bound| (s, bound))) {
@@ -114,14 +114,14 @@ fn bounds(set: &ResultSet) -> Vec<(String, String)> {
                 continue;
             };
             let most = Unit::Percent.show(bound.percent);
-            said.push(ComputedRow {
+            rows.push(ComputedRow {
                 variants: vec![variant.name.as_str()],
                 name: format!("read hits of {} in {}", bound.layer, stage.name),
                 text: format!("{measured}; computed: {most} at most"),
             });
         }
     }
-    told_once(said)
+    merge_equal(rows)
 }
 
 /// Returns the least and the greatest of these values, or just the value if all are equal.
@@ -142,7 +142,7 @@ struct ComputedRow<'a> {
 }
 
 /// Returns name and text of each row, where variants with the same text share a row.
-fn told_once(rows: Vec<ComputedRow>) -> Vec<(String, String)> {
+fn merge_equal(rows: Vec<ComputedRow>) -> Vec<(String, String)> {
     let mut once: Vec<ComputedRow> = Vec::new();
     for row in rows {
         match once.iter_mut().find(|one| one.name == row.name && one.text == row.text) {
@@ -158,10 +158,10 @@ fn told_once(rows: Vec<ComputedRow>) -> Vec<(String, String)> {
         }
     }
     once.sort_by_key(|row| names.iter().position(|name| *name == row.name));
-    let told = |row: ComputedRow| {
+    let as_fact = |row: ComputedRow| {
         (row.name, format!("{}: {}", units::show::names(&row.variants), row.text))
     };
-    once.into_iter().map(told).collect()
+    once.into_iter().map(as_fact).collect()
 }
 
 /// Returns the names of the stages that are points of a sweep, each with the stage that sweeps.
@@ -265,8 +265,8 @@ mod tests {
         );
         assert!(engine(&new, (1, 64)).ends_with(", on CPUs 0-3"));
         assert_eq!(probe(&new).unwrap(), "sync 41,000 IOPS");
-        let told = EngineFacts { chosen: "auto: sync 41000 IOPS at 2 us".into(), ..new.clone() };
-        assert_eq!(probe(&told), None);
+        let earlier = EngineFacts { chosen: "auto: sync 41000 IOPS at 2 us".into(), ..new.clone() };
+        assert_eq!(probe(&earlier), None);
         assert_eq!(clock(&new).unwrap(), "TSC (as the kernel)");
     }
 
@@ -283,8 +283,8 @@ mod tests {
             row("b", "memory", "2 GiB"),
             row("b", "blocks", "7"),
         ];
-        let told = told_once(rows);
-        let told: Vec<String> = told.iter().map(|(name, text)| format!("{name} {text}")).collect();
-        assert_eq!(told, ["memory a: 1 GiB", "memory b: 2 GiB", "blocks a, b: 7"]);
+        let once = merge_equal(rows);
+        let texts: Vec<String> = once.iter().map(|(name, text)| format!("{name} {text}")).collect();
+        assert_eq!(texts, ["memory a: 1 GiB", "memory b: 2 GiB", "blocks a, b: 7"]);
     }
 }

@@ -59,7 +59,7 @@ pub fn changed(change: &LevelChange) -> String {
 }
 
 /// Describes the change or pair of changes that an effect belongs to.
-pub fn told(effect: &FactorEffect) -> String {
+pub fn effect_name(effect: &FactorEffect) -> String {
     match &effect.with {
         None => changed(&effect.of),
         Some(with) => format!("{}, and then {}", changed(&effect.of), changed(with)),

@@ -110,13 +110,13 @@ fn machines(set: &ResultSet) -> String {
     let of = |variant: &VariantFacts| {
         let mut records = set.cells_of(&variant.name).filter_map(|cell| cell.record.as_ref());
         let record = records.find(|record| !record.ran_on.0.is_empty());
-        let fact = |key: &String, asked: &String| {
+        let fact = |key: &String, wanted: &String| {
             // A value that the cell set takes precedence over what the machine had before.
             let set = format!("{}.{key}", layers::environment::ENVIRONMENT);
             let found = record.and_then(|of| of.facts.get(&set).or(of.ran_on.0.get(key)));
-            format!("{key} {}", found.unwrap_or(asked))
+            format!("{key} {}", found.unwrap_or(wanted))
         };
-        let facts: Vec<_> = variant.machine.iter().map(|(key, asked)| fact(key, asked)).collect();
+        let facts: Vec<_> = variant.machine.iter().map(|(key, wanted)| fact(key, wanted)).collect();
         (!facts.is_empty()).then(|| format!("{}: {}", variant.name, facts.join(", ")))
     };
     let all: Vec<_> = set.manifest.plan.variants.iter().filter_map(of).collect();

@@ -13,7 +13,7 @@ use super::{Figure, FigureRow, SpreadRow};
 pub fn rows(analysis: &Analysis, plan: &PlanFacts) -> Vec<FigureRow> {
     let mut scopes: Vec<Scope> = Vec::new();
     for variant in &analysis.variants {
-        for scope in variant.figures.keys().filter(|scope| shown(scope, variant)) {
+        for scope in variant.figures.keys().filter(|scope| has_rows(scope, variant)) {
             let scope = variant.common(scope);
             if !scopes.contains(&scope) {
                 scopes.push(scope);
@@ -39,7 +39,7 @@ pub fn rows(analysis: &Analysis, plan: &PlanFacts) -> Vec<FigureRow> {
 /// Keeps for each layer of a stage only one figure of the layer's purpose: those asked about, or else the one that most variants have; if several are
 /// equally frequent, that of the layer's own kind. For one kind of cache the purpose is hits, for another read hits.
 fn one_purpose(plan: &PlanFacts, rows: &mut [FigureRow]) {
-    let own = |row: &FigureRow| {
+    let is_own_headline = |row: &FigureRow| {
         let mut stacks = plan.variants.iter().flat_map(|variant| &variant.stack);
         stacks.any(|layer| {
             let kind = || layers::kind(&layer.layer)?.headline;
@@ -47,7 +47,7 @@ fn one_purpose(plan: &PlanFacts, rows: &mut [FigureRow]) {
                 && kind().is_some_and(|headline| headline.metric == row.metric)
         })
     };
-    let rank = |row: &FigureRow| (row.values.iter().flatten().count(), own(row));
+    let rank = |row: &FigureRow| (row.values.iter().flatten().count(), is_own_headline(row));
     for at in (0..rows.len()).filter(|at| rows[*at].purpose).collect::<Vec<_>>() {
         let other = |(place, row): (usize, &FigureRow)| {
             place != at && row.purpose && row.scope == rows[at].scope && {
@@ -63,8 +63,8 @@ fn one_purpose(plan: &PlanFacts, rows: &mut [FigureRow]) {
 /// Returns an empty row for each question that has no row because no run has its figure.
 fn unanswered(analysis: &Analysis, plan: &PlanFacts, rows: &[FigureRow]) -> Vec<FigureRow> {
     let values = || analysis.variants.iter().flat_map(|variant| &variant.values);
-    let lacking = plan.questions.iter().filter_map(|asked| {
-        let is = |scope: &Scope, metric: &str| analysis::asks(asked, scope, metric);
+    let lacking = plan.questions.iter().filter_map(|question| {
+        let is = |scope: &Scope, metric: &str| analysis::asks(question, scope, metric);
         if rows.iter().any(|row| row.asked && is(&row.scope, &row.metric)) {
             return None;
         }
@@ -75,7 +75,7 @@ fn unanswered(analysis: &Analysis, plan: &PlanFacts, rows: &[FigureRow]) -> Vec<
 }
 
 /// Tells whether a scope has rows: content has its own table, and the CPU time of a load with a single operation is shown with that operation.
-fn shown(scope: &Scope, variant: &VariantFigures) -> bool {
+fn has_rows(scope: &Scope, variant: &VariantFigures) -> bool {
     match scope.of {
         Of::Operation(_) | Of::Layer(_) | Of::Command => true,
         Of::Load => variant.is_mixed(scope.stage.as_deref()),
@@ -128,9 +128,9 @@ fn row(
     };
     // A question may use any variant's name of a device.
     let named = || analysis.variants.iter().filter_map(|variant| variant.own_scope(scope));
-    let asks = |asked: &AskedMetric| {
-        let own = |scope: Scope| analysis::asks(asked, &scope, metric.id);
-        analysis::asks(asked, scope, metric.id) || named().any(own)
+    let asks = |question: &AskedMetric| {
+        let is_asked = |scope: Scope| analysis::asks(question, &scope, metric.id);
+        analysis::asks(question, scope, metric.id) || named().any(is_asked)
     };
     Some(FigureRow {
         asked: plan.questions.iter().any(asks),
@@ -138,7 +138,7 @@ fn row(
             && layers::is_headline(metric.id)
             && asked_about(plan, scope),
         part: is_part(metric.id) && {
-            let whole = |asked: &AskedMetric| asked.metric == layers::MACHINE_CPU_PER_IO;
+            let whole = |question: &AskedMetric| question.metric == layers::MACHINE_CPU_PER_IO;
             plan.questions.iter().any(whole) && asked_about(plan, scope)
         },
         scope: scope.clone(),
@@ -162,11 +162,10 @@ fn is_part(metric: &str) -> bool {
 
 /// Tells whether a question is about this stage, or about all.
 fn asked_about(plan: &PlanFacts, scope: &Scope) -> bool {
-    let all = plan.questions.iter().all(|asked| asked.stage.is_none());
-    all || plan
-        .questions
-        .iter()
-        .any(|asked| asked.stage.is_none() || scope.stage.is_none() || asked.stage == scope.stage)
+    let all = plan.questions.iter().all(|question| question.stage.is_none());
+    all || plan.questions.iter().any(|question| {
+        question.stage.is_none() || scope.stage.is_none() || question.stage == scope.stage
+    })
 }
 
 /// Converts a figure; `None` if it has no median.
@@ -185,9 +184,9 @@ pub fn spread(
         |scope: &Scope| analysis.stages.iter().position(|s| Some(s) == scope.stage.as_ref());
     variants
         .flat_map(|(variant, figures)| {
-            let mut own: Vec<_> = of(figures).iter().collect();
-            own.sort_by_key(|(scope, _)| stage(scope));
-            own.into_iter().map(move |(scope, typical)| SpreadRow {
+            let mut scopes: Vec<_> = of(figures).iter().collect();
+            scopes.sort_by_key(|(scope, _)| stage(scope));
+            scopes.into_iter().map(move |(scope, typical)| SpreadRow {
                 variant,
                 operation: scope.name(),
                 values: typical.counts,

@@ -59,8 +59,9 @@ impl Grid {
 
 /// Returns the tables of all rows that have many similar ones; a row is in at most one table.
 pub fn grids(plan: &PlanFacts, rows: &[FigureRow]) -> Vec<Grid> {
-    let asked = rows.iter().any(|row| row.asked);
-    let first = |row: &FigureRow| row.headline() || !asked && MAIN.contains(&row.metric.as_str());
+    let any_asked = rows.iter().any(|row| row.asked);
+    let first =
+        |row: &FigureRow| row.headline() || !any_asked && MAIN.contains(&row.metric.as_str());
     let mut grids = of_sweeps(plan, rows, &first);
     let swept = |row: &FigureRow| sweep_of(plan, row).is_some();
     let others = || rows.iter().enumerate().filter(|(_, row)| !swept(row) && row.known());
@@ -127,7 +128,7 @@ fn of_sweeps(
                 (0..plan.variants.len()).for_each(|at| grid.lines[line].set(at, row, at));
             }
         }
-        grid.known(rows)
+        grid.keep_known(rows)
     };
     tables.into_iter().map(table).collect()
 }
@@ -166,7 +167,7 @@ impl Grid {
     }
 
     /// Removes cells without a known value, and lines without any.
-    fn known(mut self, rows: &[FigureRow]) -> Self {
+    fn keep_known(mut self, rows: &[FigureRow]) -> Self {
         let value = |cell: &GridCell| rows[cell.row].values.get(cell.variant).copied().flatten();
         for cell in self.lines.iter_mut().flat_map(|line| &mut line.cells) {
             *cell = cell.filter(|cell| value(cell).is_some());
@@ -199,12 +200,13 @@ impl Matrix {
     fn of(plan: &PlanFacts) -> Option<Self> {
         let across = plan.factors.iter().rev().max_by_key(|factor| factor.levels.len())?;
         let others = || plan.factors.iter().filter(|factor| factor.name != across.name);
-        let own: Vec<String> =
+        let own_names: Vec<String> =
             plan.variants.iter().map(|variant| own_name(plan, variant)).collect();
-        let named = own.iter().any(|name| *name != own[0]);
+        let named = own_names.iter().any(|name| *name != own_names[0]);
         let mut lines: Vec<(Vec<String>, Vec<Option<usize>>)> = Vec::new();
         for (index, variant) in plan.variants.iter().enumerate() {
-            let mut names: Vec<String> = if named { vec![own[index].clone()] } else { Vec::new() };
+            let mut names: Vec<String> =
+                if named { vec![own_names[index].clone()] } else { Vec::new() };
             for factor in others() {
                 names.push(level(factor, variant)?.to_owned());
             }

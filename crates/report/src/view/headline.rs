@@ -7,7 +7,7 @@ use units::show::significant;
 
 use splits::over_splits;
 use sweep::over_sweep;
-use words::{does, does_the_same, factor, named, object, operations, stage};
+use words::{does_the_same, factor, object, operations, ratio_clause, short_name, stage};
 
 use super::{CROWD, EffectRow, FigureRow, SplitRow, Variant, effects};
 use crate::wording;
@@ -36,16 +36,16 @@ pub(super) fn headline(
         .or_else(|| over_factors(rows, effects))
         .or_else(|| over_many(variants, rows))
         .or_else(|| against_base(variants, rows))
-        .or_else(|| alone(variants, rows))
+        .or_else(|| single_variant(variants, rows))
         .or_else(|| over_crowd(variants, rows))?;
-    let mut said = String::new();
+    let mut text = String::new();
     for clause in clauses.into_iter().filter(|clause| !clause.is_empty()) {
-        let next = if said.is_empty() { clause } else { format!("{said}; {clause}") };
-        if said.is_empty() || next.split_whitespace().count() <= WORDS {
-            said = next;
+        let next = if text.is_empty() { clause } else { format!("{text}; {clause}") };
+        if text.is_empty() || next.split_whitespace().count() <= WORDS {
+            text = next;
         }
     }
-    Some(format!("{said}."))
+    Some(format!("{text}."))
 }
 
 /// Returns the rows asked about for which one direction is better.
@@ -55,9 +55,9 @@ fn leading(rows: &[FigureRow]) -> impl Iterator<Item = &FigureRow> {
 
 /// Describes a comparison by what the new side does; `None` where there is nothing to compare.
 fn compared(row: &FigureRow, c: &MetricComparison, base: Option<&str>) -> Option<String> {
-    let said = match (c.verdict, c.ratio, c.difference) {
+    let text = match (c.verdict, c.ratio, c.difference) {
         (Some(Verdict::Same), ..) => does_the_same(row, base),
-        (_, Some(ratio), _) => does(row, ratio, base),
+        (_, Some(ratio), _) => ratio_clause(row, ratio, base),
         (_, None, Some(difference)) if difference.value != 0.0 => {
             let word = if difference.value < 0.0 { "less" } else { "more" };
             let than = base.map_or_else(String::new, |base| format!(" than {base}"));
@@ -66,12 +66,12 @@ fn compared(row: &FigureRow, c: &MetricComparison, base: Option<&str>) -> Option
         }
         _ => return None,
     };
-    Some(format!("{said}{}", stage(row)))
+    Some(format!("{text}{}", stage(row)))
 }
 
 /// Returns the clauses for one variant and the base: `vdo saves 75 % of the space and does 0.38 times the random writes of plain`, and the cost.
 fn against_base(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec<String>> {
-    let base = named(&variants.first()?.name);
+    let base = short_name(&variants.first()?.name);
     let of = |row: &FigureRow, index: usize| row.comparisons.get(index)?.clone();
     let first = leading(rows).find(|row| row.comparisons.iter().any(Option::is_some))?;
     let far = |index: &usize| {
@@ -81,14 +81,14 @@ fn against_base(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec<String>>
     let order =
         |a: &usize, b: &usize| far(a).partial_cmp(&far(b)).unwrap_or(std::cmp::Ordering::Equal);
     let index = (1..variants.len()).rev().max_by(order)?;
-    let new = named(&variants.get(index)?.name);
+    let new = short_name(&variants.get(index)?.name);
     let all = leading(rows).filter_map(|row| Some((row, of(row, index)?)));
     let all: Vec<_> = all.filter(|(row, _)| !row.is_zero(0) || !row.is_zero(index)).collect();
     // Decided comparisons come before undecided ones.
     let open = |c: &MetricComparison| matches!(c.verdict, None | Some(Verdict::Unclear));
     let (sure, unsure): (Vec<_>, Vec<_>) = all.iter().partition(|(_, c)| !open(c));
-    let mut told = sure.iter().chain(&unsure);
-    let (leader, c) = told.next()?;
+    let mut ordered = sure.iter().chain(&unsure);
+    let (leader, c) = ordered.next()?;
     let first = compared(leader, c, Some(&base))?;
     let undecided = open(c);
     let purpose = rows.iter().rev().find_map(|row| {
@@ -98,15 +98,15 @@ fn against_base(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec<String>>
         Some(format!("{verb} {} {object}", wording::value(row.unit, round(value.median))))
     });
     let of = || format!("{}{}", object(leader), stage(leader));
-    let (said, next) = match (undecided, purpose) {
+    let (first_clause, next) = match (undecided, purpose) {
         // An undecided difference is not stated as a fact, whatever the figures point to; nor, with few runs, that there is none.
         (true, purpose) if c.n < LEAST_REPEATS || c.method == analysis::GOES_ON => {
             let open = format!("differs from {base} in {} is open", of());
-            let said = match purpose {
+            let text = match purpose {
                 Some(purpose) => format!("{new} {purpose}, and whether it {open}"),
                 None => format!("Whether {new} {open}"),
             };
-            (said, Some(wording::why_open(c)))
+            (text, Some(wording::why_open(c)))
         }
         (true, Some(purpose)) => (
             format!("{new} {purpose} and cannot be told apart from {base} in {}", of()),
@@ -119,19 +119,19 @@ fn against_base(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec<String>>
         (false, purpose) => {
             let purpose = purpose.map_or_else(String::new, |purpose| format!("{purpose} and "));
             // Another decided figure, for example its cost, or the same in another stage.
-            let price = told.find(|(_, c)| !open(c));
+            let price = ordered.find(|(_, c)| !open(c));
             let price = price.and_then(|(row, c)| Some(format!("it {}", cost(row, c, leader)?)));
             (format!("{new} {purpose}{first}"), price)
         }
     };
-    Some([said].into_iter().chain(next).collect())
+    Some([first_clause].into_iter().chain(next).collect())
 }
 
 /// Returns the clause about a figure other than the first; an operation that was named already is not named again.
 fn cost(row: &FigureRow, c: &MetricComparison, first: &FigureRow) -> Option<String> {
-    let said = compared(row, c, None)?;
+    let clause = compared(row, c, None)?;
     let named = operations(row).filter(|_| row.scope == first.scope);
-    Some(named.map_or(said.clone(), |of| said.replace(&format!(" of {of}"), "")))
+    Some(named.map_or(clause.clone(), |of| clause.replace(&format!(" of {of}"), "")))
 }
 
 /// Rounds to two digits, as in sentences.
@@ -143,7 +143,7 @@ fn round(value: f64) -> f64 {
 fn over_factors(rows: &[FigureRow], effects: &[EffectRow]) -> Option<Vec<String>> {
     let found = &effects.first()?.found;
     let row = rows.iter().find(|row| row.metric == found.metric && row.scope == found.scope)?;
-    let purpose = up_to(rows);
+    let purpose = best_of_purpose(rows);
     let alone = || found.effects.iter().filter(|effect| effect.with.is_none());
     let sure = alone().filter(|effect| effect.verdict != Verdict::Unclear);
     let none = alone().all(|effect| effect.verdict == Verdict::Same);
@@ -162,14 +162,14 @@ fn over_factors(rows: &[FigureRow], effects: &[EffectRow]) -> Option<Vec<String>
         }
         Some(effect) => {
             let change = effects::changed(&effect.of);
-            format!("{change} {}{}", does(row, effect.ratio, None), stage(row))
+            format!("{change} {}{}", ratio_clause(row, effect.ratio, None), stage(row))
         }
     };
     Some(purpose.into_iter().chain([cost]).collect())
 }
 
 /// Returns the best value of a layer's purpose: `Up to 87 % of the space was saved`.
-fn up_to(rows: &[FigureRow]) -> Option<String> {
+fn best_of_purpose(rows: &[FigureRow]) -> Option<String> {
     rows.iter().rev().filter(|row| row.purpose).find_map(|row| {
         let words = layers::headline_words(&row.metric)?;
         let all = row.values.iter().flatten().map(|figure| figure.median);
@@ -189,7 +189,7 @@ fn over_crowd(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec<String>> {
     });
     let (least, most) = least.zip(most)?;
     let range = if least == most { least } else { format!("{least} to {most}") };
-    let said =
+    let rates =
         format!("{} variants do {range} {} a second{}", all().count(), object(row), stage(row));
     if all().count() < 2 {
         return None;
@@ -199,7 +199,7 @@ fn over_crowd(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec<String>> {
         Some(most) if most < LEAST_REPEATS => Some("so few runs decide nothing".to_owned()),
         _ => None,
     };
-    Some(up_to(rows).into_iter().chain([said]).chain(few).collect())
+    Some(best_of_purpose(rows).into_iter().chain([rates]).chain(few).collect())
 }
 
 /// Returns the clauses about many variants and the base: `5 of 6 variants are worse than plain in random writes, most c: 0.38 times`.
@@ -208,7 +208,7 @@ fn over_many(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec<String>> {
         return None;
     }
     let row = leading(rows).next()?;
-    let base = named(&variants.first()?.name);
+    let base = short_name(&variants.first()?.name);
     let compared = || {
         let each = variants.iter().zip(&row.comparisons);
         each.filter_map(|(variant, c)| Some((variant, c.as_ref()?)))
@@ -218,7 +218,7 @@ fn over_many(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec<String>> {
         let all: Vec<_> = compared().filter(|(_, c)| c.verdict == Some(verdict)).collect();
         let (variant, most) = all.iter().max_by(|(_, a), (_, b)| far(a).total_cmp(&far(b)))?;
         let times = most.ratio.map_or_else(String::new, |r| format!(": {} times", factor(r)));
-        Some((all.len(), format!("most {}{times}", named(&variant.name))))
+        Some((all.len(), format!("most {}{times}", short_name(&variant.name))))
     };
     let all = compared().count();
     let mut clauses = Vec::new();
@@ -256,15 +256,15 @@ fn over_many(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec<String>> {
 }
 
 /// Returns the clauses about a single variant: `19,800 random writes a second; p99 latency 1.2 ms`.
-fn alone(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec<String>> {
+fn single_variant(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec<String>> {
     let [_] = variants else { return None };
-    let said = rows.iter().filter(|row| row.headline()).filter_map(|row| {
+    let clauses = rows.iter().filter(|row| row.headline()).filter_map(|row| {
         let value = wording::value(row.unit, row.values.first().copied().flatten()?.median);
         Some(match (row.metric.as_str(), value.strip_suffix("/s")) {
             ("iops", Some(rate)) => format!("{rate} {} a second{}", object(row), stage(row)),
             _ => format!("{} {value}{}", object(row), stage(row)),
         })
     });
-    let said: Vec<String> = said.collect();
-    (!said.is_empty()).then_some(said)
+    let clauses: Vec<String> = clauses.collect();
+    (!clauses.is_empty()).then_some(clauses)
 }

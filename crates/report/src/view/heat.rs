@@ -9,7 +9,7 @@ use results::read::ResultSet;
 use units::Unit;
 
 use super::clock::{seconds, stage_axis};
-use super::throughput::{Key, intervals, keys, named};
+use super::throughput::{Key, intervals, keys, operation_name};
 use super::{Axis, Chart, Part, Scale, Series, Shape};
 
 /// Columns of a chart.
@@ -49,12 +49,12 @@ fn chart(
     several: bool,
 ) -> Option<Chart> {
     let cell = set.cells_of(variant).find(|cell| cell.state() == CellState::Done)?;
-    let own: Vec<_> = intervals(cell)
+    let rows: Vec<_> = intervals(cell)
         .filter(|(window, row)| window.name == key.stage && row.operation == key.operation)
         .collect();
-    let ends = own.iter().map(|(window, row)| seconds(window.start_ns, row.end_ns));
+    let ends = rows.iter().map(|(window, row)| seconds(window.start_ns, row.end_ns));
     let last = ends.fold(0.0, f64::max);
-    let lengths = own.iter().map(|(_, row)| seconds(row.start_ns, row.end_ns));
+    let lengths = rows.iter().map(|(_, row)| seconds(row.start_ns, row.end_ns));
     let longest = lengths.fold(0.0, f64::max);
     // The width of a column is a multiple of the longest interval.
     let width = longest * (last / COLUMNS / longest).ceil().max(1.0);
@@ -63,7 +63,7 @@ fn chart(
     }
     let mut counts: BTreeMap<(u64, i32), u64> = BTreeMap::new();
     let mut totals: BTreeMap<u64, u64> = BTreeMap::new();
-    for (window, row) in own {
+    for (window, row) in rows {
         let Ok(Some(all)) = histogram::merge(row.histogram.as_deref()) else { continue };
         let middle = seconds(window.start_ns, row.start_ns.midpoint(row.end_ns));
         let column = (middle / width) as u64;
@@ -74,7 +74,7 @@ fn chart(
         }
     }
     let series = classes(&counts, &totals, index, width);
-    let of = named(key, several);
+    let of = operation_name(key, several);
     Some(Chart {
         id: format!("heat-{index}-{}-{}", key.stage, key.operation),
         title: format!("Latency of {of} over time, {variant}: how many I/Os took how long"),

@@ -95,7 +95,7 @@ mod tests {
     use crate::view::clock::span_axis;
 
     /// Two measured stages of two seconds; so many seconds pass between them.
-    fn apart(between_s: u64) -> ResultSet {
+    fn stages_apart(between_s: u64) -> ResultSet {
         let mut set = fixture::result();
         for cell in &mut set.cells {
             let rows = std::mem::take(&mut cell.rows);
@@ -129,24 +129,26 @@ mod tests {
 
     #[test]
     fn long_stretches_without_load_are_cut_and_short_ones_stay() {
-        assert_eq!(Idle::of(&apart(3)), Idle::default(), "3 of 7 s");
-        let idle = Idle::of(&apart(96));
+        assert_eq!(Idle::of(&stages_apart(3)), Idle::default(), "3 of 7 s");
+        let idle = Idle::of(&stages_apart(96));
         assert_eq!(idle.stretches, [(2.0, 98.0)]);
         let places = [0.0, 2.0, 50.0, 98.0, 100.0].map(|at| idle.place(at));
         assert_eq!(places.map(|at| (at * 10.0).round() / 10.0), [0.0, 2.0, 2.1, 2.2, 4.2]);
         let mut chart =
-            crate::view::view(&apart(3), &analysis::analyse(&apart(3)), &[]).charts[0].clone();
-        chart.x = span_axis(&apart(96));
+            crate::view::view(&stages_apart(3), &analysis::analyse(&stages_apart(3)), &[]).charts
+                [0]
+            .clone();
+        chart.x = span_axis(&stages_apart(96));
         let (before, label) = (chart.clone(), chart.x.label.clone());
         idle.cut(&mut chart);
         assert_eq!(chart.x.label, format!("{label}, 95.8 s without load cut out"));
         assert!(of_several(&chart.x), "still known as one over several stages");
         chart.x = crate::view::clock::stage_axis();
-        let own = chart.clone();
+        let expected = chart.clone();
         idle.cut(&mut chart);
         assert_eq!(
             (chart, before.series.len()),
-            (own.clone(), own.series.len()),
+            (expected.clone(), expected.series.len()),
             "one stage has an axis of its own"
         );
     }

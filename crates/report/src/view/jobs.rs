@@ -33,8 +33,8 @@ pub(super) fn rows(analysis: &Analysis) -> Vec<JobFigures> {
     let stage =
         |scope: &Scope| analysis.stages.iter().position(|s| Some(s) == scope.stage.as_ref());
     let mut rows = Vec::new();
-    for (variant, own) in analysis.variants.iter().enumerate() {
-        for (scope, jobs) in &own.jobs {
+    for (variant, figures) in analysis.variants.iter().enumerate() {
+        for (scope, jobs) in &figures.jobs {
             rows.extend(jobs.iter().map(|(&job, all)| {
                 JobFigures {
                     variant,
@@ -58,15 +58,21 @@ pub(super) fn charts(set: &ResultSet, stage: Option<&str>, operation: Option<&st
     let stages = set.manifest.plan.measured_stages();
     let several = stages.len() > 1;
     let mut charts = Vec::new();
-    for own in stages.into_iter().filter(|own| stage.is_none_or(|stage| stage == *own)) {
+    for stage_name in stages.into_iter().filter(|name| stage.is_none_or(|stage| stage == *name)) {
         for (variant, facts) in set.manifest.plan.variants.iter().enumerate() {
-            let cells: Vec<_> = set.cells_of(&facts.name).map(|cell| of_cell(cell, own)).collect();
+            let cells: Vec<_> =
+                set.cells_of(&facts.name).map(|cell| of_cell(cell, stage_name)).collect();
             let names: BTreeSet<&str> =
                 cells.iter().flat_map(|cell| cell.keys().map(|(name, _)| *name)).collect();
             for name in names.into_iter().filter(|name| operation.is_none_or(|o| o == *name)) {
-                let place = if several { format!(" in stage {own}") } else { String::new() };
+                let place = if several { format!(" in stage {stage_name}") } else { String::new() };
                 let title = format!("I/Os per second of each job: {name}{place}, {}", facts.name);
-                charts.extend(chart(format!("{variant}-jobs-{own}-{name}"), title, &cells, name));
+                charts.extend(chart(
+                    format!("{variant}-jobs-{stage_name}-{name}"),
+                    title,
+                    &cells,
+                    name,
+                ));
             }
         }
     }
@@ -85,7 +91,7 @@ fn of_cell<'a>(cell: &'a CellData, stage: &str) -> Lines<'a> {
         Row::Job(row) if row.part.stage == window.stage => Some(row),
         _ => None,
     });
-    for row in whole(rows.collect()) {
+    for row in without_short_ends(rows.collect()) {
         let line = lines.entry((&*row.part.operation, row.job)).or_default();
         line.repeat = cell.entry.repeat;
         push(line, &window, row);
@@ -94,7 +100,7 @@ fn of_cell<'a>(cell: &'a CellData, stage: &str) -> Lines<'a> {
 }
 
 /// Returns the rows without a short last interval of a run, which is not comparable with the others.
-fn whole(rows: Vec<&JobRow>) -> impl Iterator<Item = &JobRow> {
+fn without_short_ends(rows: Vec<&JobRow>) -> impl Iterator<Item = &JobRow> {
     let length = |row: &JobRow| row.part.end_ns.saturating_sub(row.part.start_ns);
     let usual = rows.iter().map(|row| length(row)).max().unwrap_or(0);
     rows.into_iter().filter(move |row| length(row) * 2 >= usual)
@@ -112,8 +118,8 @@ fn chart(id: String, title: String, cells: &[Lines], operation: &str) -> Option<
         .flat_map(|cell| cell.keys().filter(|(name, _)| *name == operation).map(|(_, job)| *job))
         .collect();
     let rate = |job: &u32| -> f64 {
-        let own = cells.iter().filter_map(|cell| cell.get(&(operation, *job)));
-        let rates: Vec<f64> = own.flat_map(|line| line.y.iter().flatten().copied()).collect();
+        let lines = cells.iter().filter_map(|cell| cell.get(&(operation, *job)));
+        let rates: Vec<f64> = lines.flat_map(|line| line.y.iter().flatten().copied()).collect();
         rates.iter().sum::<f64>() / rates.len() as f64
     };
     // A job without a rate is neither the fastest nor the slowest.

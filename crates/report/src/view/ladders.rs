@@ -6,7 +6,7 @@ use analysis::{Analysis, StageLadder};
 #[derive(Debug, Clone, PartialEq)]
 pub struct LadderRow {
     /// The ladder that the analysis built.
-    pub of: StageLadder,
+    pub stage_ladder: StageLadder,
     /// The variant, and the stage where there are several.
     pub name: String,
     /// The layer that made the 99th percentile, or why none is named, in a sentence.
@@ -21,7 +21,7 @@ pub fn ladders(analysis: &Analysis) -> Vec<LadderRow> {
             0 | 1 => variant.to_owned(),
             _ => format!("{variant}, {}", of.stage),
         };
-        LadderRow { text: format!("{name}: {}.", of.ladder.says()), name, of: of.clone() }
+        LadderRow { text: format!("{name}: {}.", of.ladder.says()), name, stage_ladder: of.clone() }
     };
     analysis.ladders.iter().map(row).collect()
 }

@@ -39,8 +39,8 @@ pub(super) fn operations(set: &ResultSet, stage: Option<&str>) -> BTreeSet<Strin
 
 /// Returns the latency below which a share of the I/Os of a cell's stage stayed; `None` where there were too few I/Os.
 pub(super) fn quantile(cell: &CellData, stage: &str, operation: &str, share: f64) -> Option<f64> {
-    let own = histograms(cell, Some(stage)).filter(|(name, _)| *name == operation);
-    let histogram = histogram::merge(own.map(|(_, text)| text)).ok().flatten()?;
+    let texts = histograms(cell, Some(stage)).filter(|(name, _)| *name == operation);
+    let histogram = histogram::merge(texts.map(|(_, text)| text)).ok().flatten()?;
     let beyond = histogram.len() as f64 * (1.0 - share);
     (beyond >= 1.0).then(|| histogram.value_at_quantile(share) as f64)
 }
@@ -60,8 +60,8 @@ fn histograms<'a>(
 ) -> impl Iterator<Item = (&'a str, &'a str)> {
     let record = cell.record.as_ref().filter(|r| r.state == CellState::Done);
     let stages = record.into_iter().flat_map(|r| r.stages.iter().filter(|s| s.measured));
-    let own = stages.filter(move |s| stage.is_none_or(|name| s.name == name));
-    let loads = own.filter_map(|s| s.load.as_ref());
+    let wanted = stages.filter(move |s| stage.is_none_or(|name| s.name == name));
+    let loads = wanted.filter_map(|s| s.load.as_ref());
     loads.flat_map(|load| {
         load.operations
             .iter()
@@ -75,8 +75,8 @@ fn chart(set: &ResultSet, stage: Option<&str>, operation: &str) -> Chart {
         let cells: Vec<_> = set
             .cells_of(&variant.name)
             .map(|cell| {
-                let own = histograms(cell, stage).filter(|(name, _)| *name == operation);
-                (cell.entry.repeat, own.map(|(_, text)| text).collect::<Vec<_>>())
+                let texts = histograms(cell, stage).filter(|(name, _)| *name == operation);
+                (cell.entry.repeat, texts.map(|(_, text)| text).collect::<Vec<_>>())
             })
             .filter(|(_, texts)| !texts.is_empty())
             .collect();

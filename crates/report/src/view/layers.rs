@@ -21,12 +21,13 @@ pub fn charts(set: &ResultSet, threads: &[ThreadRow]) -> Vec<Chart> {
     for (index, variant) in set.manifest.plan.variants.iter().enumerate() {
         for facts in &variant.stack {
             let Some(kind) = layers::kind(&facts.layer) else { continue };
-            let own = kind
+            let layer_charts = kind
                 .charts
                 .iter()
                 .map(|described| (described.rate, chart(set, index, facts, described, &order)));
-            let told = own.filter(|(rate, chart)| !chart.is_of_a_moment(*rate));
-            charts.extend(told.map(|(rate, chart)| if rate { chart } else { as_growth(chart) }));
+            let changing = layer_charts.filter(|(rate, chart)| !chart.is_of_a_moment(*rate));
+            charts
+                .extend(changing.map(|(rate, chart)| if rate { chart } else { as_growth(chart) }));
         }
     }
     // Figures that never changed are only in the tables.

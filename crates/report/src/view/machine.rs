@@ -68,7 +68,7 @@ fn device(set: &ResultSet, variant: usize, column: &str, words: &str) -> Chart {
         let field = format!("{device}.{column}");
         let cells = set.cells_of(of).map(|cell| line(cell, DISKSTATS, &field, true));
         let lines: Vec<Line> = cells.collect();
-        match groups.iter_mut().find(|(_, known)| alike(known, &lines)) {
+        match groups.iter_mut().find(|(_, known)| coincide(known, &lines)) {
             Some((names, _)) => names.push(device),
             None => groups.push((vec![device], lines)),
         }
@@ -107,7 +107,7 @@ fn device(set: &ResultSet, variant: usize, column: &str, words: &str) -> Chart {
 const SAME: f64 = 0.01;
 
 /// Tells whether the lines of two devices lie on each other in every repeat.
-fn alike(one: &[Line], other: &[Line]) -> bool {
+fn coincide(one: &[Line], other: &[Line]) -> bool {
     let values = |line: &Line| line.y.clone().into_iter().map(|y| y.unwrap_or(0.0));
     let (mut apart, mut all) = (0.0, 0.0);
     for (a, b) in one.iter().zip(other) {
@@ -138,10 +138,10 @@ mod tests {
         let line =
             |y: [f64; 3]| vec![Line { repeat: 1, x: vec![1.0, 2.0, 3.0], y: y.map(Some).to_vec() }];
         let one = line([10e6, 20e6, 10e6]);
-        assert!(alike(&one, &line([10e6, 20.1e6, 10e6])));
-        assert!(!alike(&one, &line([10e6, 22e6, 10e6])));
+        assert!(coincide(&one, &line([10e6, 20.1e6, 10e6])));
+        assert!(!coincide(&one, &line([10e6, 22e6, 10e6])));
         let mut later = one.clone();
         later[0].x[2] = 4.0;
-        assert!(!alike(&one, &later) && !alike(&one, &[]));
+        assert!(!coincide(&one, &later) && !coincide(&one, &[]));
     }
 }

@@ -27,7 +27,9 @@ fn starts(view: &View, chart: &Chart) -> Vec<Mark> {
     }
     let drawn = |variant: usize| match chart.of_variant() {
         Some(one) => one == variant,
-        None => chart.series.iter().any(|series| series.variant.is_none_or(|own| own == variant)),
+        None => {
+            chart.series.iter().any(|series| series.variant.is_none_or(|index| index == variant))
+        }
     };
     let mark = |variant: usize, start: &StageStart| Mark {
         variant,
@@ -40,8 +42,8 @@ fn starts(view: &View, chart: &Chart) -> Vec<Mark> {
             format!("{}, not measured", start.stage)
         },
     };
-    let own = view.starts.iter().enumerate().filter(|(variant, _)| drawn(*variant));
-    let marks: Vec<Mark> = own
+    let drawn_starts = view.starts.iter().enumerate().filter(|(variant, _)| drawn(*variant));
+    let marks: Vec<Mark> = drawn_starts
         .flat_map(|(variant, starts)| starts.iter().map(move |start| mark(variant, start)))
         .collect();
     if marks.len() > MOST { Vec::new() } else { marks }

@@ -45,7 +45,7 @@ pub use caches::CacheRow;
 pub use chart::{Axis, CELL, Chart, Part, Scale, Series, Shape};
 pub use clock::{StageStart, of_several};
 pub use courses::{CourseRow, Mark};
-pub use effects::{EffectRow, told};
+pub use effects::{EffectRow, effect_name};
 pub use glossary::Term;
 pub use grids::{Grid, GridCell, GridLine};
 pub use headline::WORDS as HEADLINE_WORDS;
@@ -195,15 +195,16 @@ impl View {
     /// Returns the variants that use another name for a device, with that name: `ssd: sata, nvme: pcie`; `None` if all use the same.
     pub fn called_otherwise(&self, scope: &Scope) -> Option<String> {
         let name = scope.as_layer()?;
-        let own = self.variants.iter().filter_map(|v| Some((&v.name, v.devices.get(name)?)));
-        let otherwise = own.filter(|(_, own)| *own != name);
-        let told: Vec<String> = otherwise.map(|(v, own)| format!("{v}: {own}")).collect();
-        (!told.is_empty()).then(|| told.join(", "))
+        let own_names = self.variants.iter().filter_map(|v| Some((&v.name, v.devices.get(name)?)));
+        let otherwise = own_names.filter(|(_, own_name)| *own_name != name);
+        let texts: Vec<String> =
+            otherwise.map(|(v, own_name)| format!("{v}: {own_name}")).collect();
+        (!texts.is_empty()).then(|| texts.join(", "))
     }
 
     /// Returns a fact about the run by its name: `started`, `run`.
     pub fn run_fact(&self, name: &str) -> Option<&str> {
-        self.run.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
+        self.run.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
     /// Tells whether there are too many variants to name each on the first screen.

@@ -77,14 +77,14 @@ fn median_line(lines: &[Line], of_all: bool) -> (Vec<f64>, Vec<Option<f64>>) {
     let mut bins: BTreeMap<i64, Vec<(f64, f64)>> = BTreeMap::new();
     let mut ends: Vec<i64> = Vec::new();
     for line in lines {
-        let own: BTreeMap<i64, (f64, f64)> = line
+        let line_bins: BTreeMap<i64, (f64, f64)> = line
             .x
             .iter()
             .zip(&line.y)
             .filter_map(|(x, y)| y.map(|y| ((x / step).round() as i64, (*x, y))))
             .collect();
-        ends.extend(own.keys().next_back());
-        own.into_iter().for_each(|(bin, point)| bins.entry(bin).or_default().push(point));
+        ends.extend(line_bins.keys().next_back());
+        line_bins.into_iter().for_each(|(bin, point)| bins.entry(bin).or_default().push(point));
     }
     let least = if of_all { ends.len() } else { ends.len() / 2 + 1 };
     bins.retain(|bin, _| ends.iter().filter(|end| *end >= bin).count() >= least);

@@ -11,7 +11,7 @@ use crate::wording;
 
 mod words;
 
-use words::{after, amount, certainty, interval, link, list, quoted, rough, times, verb};
+use words::{amount, certainty, in_stage, interval, link, list, quoted, rough, times, verb};
 
 /// The most clauses of the first sentence about a variant.
 const HEADLINE: usize = 3;
@@ -40,10 +40,11 @@ pub fn summary(
     // With many points or variants the sentences below are long, so the headline comes first.
     let many = variants.len() > CROWD || variants.iter().any(|variant| !variant.points.is_empty());
     texts.extend(headline.filter(|_| many).map(str::to_owned));
-    let told = verdicts(variants, figures, Detail::Sure).into_iter().map(|said| said.text);
+    let sentences =
+        verdicts(variants, figures, Detail::Sure).into_iter().map(|sentence| sentence.text);
     if variants.len() > CROWD {
         // One sentence per variant would fill the terminal: here they are counted, and the table lists each.
-        texts.extend(told.take(1));
+        texts.extend(sentences.take(1));
         let leading = leading(figures.iter());
         let others = figures
             .iter()
@@ -51,7 +52,7 @@ pub fn summary(
             .filter(|row| leading.is_none_or(|leading| !std::ptr::eq(*row, leading)));
         texts.extend(others.filter_map(counted));
     } else {
-        texts.extend(told);
+        texts.extend(sentences);
     }
     texts.join(" ")
 }
@@ -79,19 +80,19 @@ fn caveats(analysis: &Analysis) -> Vec<String> {
 
 /// Returns a sentence on each variant compared with the base, or on the figures of the only variant.
 pub fn verdicts(variants: &[Variant], figures: &[FigureRow], detail: Detail) -> Vec<Sentence> {
-    let asked: Vec<_> = figures.iter().filter(|row| row.headline()).collect();
+    let headline_rows: Vec<_> = figures.iter().filter(|row| row.headline()).collect();
     if variants.iter().all(|v| v.repeats == 0) {
         let text = "No cell ended well, so there are no figures.".to_owned();
         return vec![Sentence { text, verdict: None }];
     }
     let compared =
-        (1..variants.len()).flat_map(|index| against_base(variants, index, &asked, detail));
+        (1..variants.len()).flat_map(|index| against_base(variants, index, &headline_rows, detail));
     let mut sentences: Vec<_> = compared.collect();
     if variants.len() > CROWD {
-        sentences.splice(0..0, across(variants, &asked));
+        sentences.splice(0..0, across_variants(variants, &headline_rows));
     }
     if sentences.is_empty() {
-        sentences = own_figures(variants, &asked, detail);
+        sentences = own_figures(variants, &headline_rows, detail);
     }
     if sentences.is_empty() {
         sentences.extend(over_stages(figures));
@@ -110,25 +111,25 @@ pub fn verdicts(variants: &[Variant], figures: &[FigureRow], detail: Detail) -> 
 
 /// `Over 18 variants, IOPS of randwrite against “A”: 9 worse, most “B” (0.34×), 2 better, most “C” (1.2×), and 6 unclear; space saved: 0 %
 /// to 87.4 %.`
-fn across(variants: &[Variant], asked: &[&FigureRow]) -> Option<Sentence> {
-    let row = leading(asked.iter().copied())?;
+fn across_variants(variants: &[Variant], rows: &[&FigureRow]) -> Option<Sentence> {
+    let row = leading(rows.iter().copied())?;
     let base = variants.first()?;
     let decides = row.comparisons.iter().flatten().any(|c| c.n >= LEAST_REPEATS);
     let what = format!("{} of {}", row.label, row.scope.name());
-    let told = if decides {
+    let verdicts = if decides {
         format!("{what} against {}: {}", quoted(&base.name), verdicts_across(variants, row)?)
     } else {
         format!("{what}: {}", ends_across(variants, row)?)
     };
-    let purpose = asked.iter().filter(|row| row.purpose).filter_map(|row| {
+    let purpose = rows.iter().filter(|row| row.purpose).filter_map(|row| {
         let of = medians(variants, row);
         let show = |value: f64| wording::value(row.unit, value);
         let (low, high) = (show(of.first()?.1), show(of.last()?.1));
         let range = if low == high { low } else { format!("{low} to {high}") };
-        Some(format!("; {}{}: {range}", row.label, after(&row.scope)))
+        Some(format!("; {}{}: {range}", row.label, in_stage(&row.scope)))
     });
     let purpose: String = purpose.collect();
-    let text = format!("Over {} variants, {told}{purpose}.", variants.len());
+    let text = format!("Over {} variants, {verdicts}{purpose}.", variants.len());
     Some(Sentence { text, verdict: None })
 }
 
@@ -243,7 +244,7 @@ fn over_stages(figures: &[FigureRow]) -> Option<Sentence> {
 fn against_base(
     variants: &[Variant],
     index: usize,
-    asked: &[&FigureRow],
+    rows: &[&FigureRow],
     detail: Detail,
 ) -> Vec<Sentence> {
     let (Some(base), Some(new)) = (variants.first(), variants.get(index)) else {
@@ -251,7 +252,7 @@ fn against_base(
     };
     let (base, new, new_points) = (quoted(&base.name), quoted(&new.name), &new.points);
     let base = base.as_str();
-    let compared: Vec<_> = asked
+    let compared: Vec<_> = rows
         .iter()
         .filter_map(|row| Some((*row, row.comparisons.get(index)?.as_ref()?)))
         .filter(|(_, comparison)| comparison.ratio.is_some() || comparison.difference.is_some())
@@ -283,23 +284,24 @@ fn against_base(
     let mut scopes: Vec<&Scope> = compared.iter().map(|(row, _)| &row.scope).collect();
     scopes.dedup();
     for scope in scopes {
-        let own: Vec<_> = compared.iter().filter(|(row, _)| row.scope == *scope).collect();
+        let on_this_scope: Vec<_> =
+            compared.iter().filter(|(row, _)| row.scope == *scope).collect();
         let runs = parts.is_empty();
         parts.extend(match detail {
-            Detail::Short => on_scope(scope, base, &own, all_unclear),
-            Detail::Sure => surely_on_scope(scope, base, &own, runs),
+            Detail::Short => on_scope(scope, base, &on_this_scope, all_unclear),
+            Detail::Sure => surely_on_scope(scope, base, &on_this_scope, runs),
         });
     }
     // Points of a sweep that the base lacks are only in the sweep's table.
     let lone = |row: &&&FigureRow| {
         row.comparisons.get(index).is_none_or(Option::is_none) && sweep(row).is_none()
     };
-    for row in asked.iter().filter(lone) {
+    for row in rows.iter().filter(lone) {
         let Some(Some(figure)) = row.values.get(index) else { continue };
         let value = wording::value(row.unit, figure.median);
         parts.push(match layers::headline_words(&row.metric) {
-            Some(words) => format!("{value} {words}{}", after(&row.scope)),
-            None => format!("{}{}: {value}", row.label, after(&row.scope)),
+            Some(words) => format!("{value} {words}{}", in_stage(&row.scope)),
+            None => format!("{}{}: {value}", row.label, in_stage(&row.scope)),
         });
     }
     let verdict =
@@ -327,14 +329,14 @@ fn over_points(
         Some(points.iter().find(|(name, _)| name == stage)?.1.stage.clone())
     };
     let mut clauses: Vec<(Scope, String)> = Vec::new();
-    let mut told: Vec<(Scope, &str)> = Vec::new();
+    let mut seen: Vec<(Scope, &str)> = Vec::new();
     for (row, _) in compared {
         let scope = Scope { stage: sweep(row), of: row.scope.of.clone() };
         let figure = (scope.clone(), row.metric.as_str());
-        if told.contains(&figure) {
+        if seen.contains(&figure) {
             continue;
         }
-        told.push(figure);
+        seen.push(figure);
         let same = compared.iter().filter(|(other, _)| {
             other.metric == row.metric && other.scope.of == scope.of && sweep(other) == scope.stage
         });
@@ -386,18 +388,18 @@ fn surely_on_scope(
     runs: bool,
 ) -> Option<String> {
     let ((row, first), rest) = compared.split_first()?;
-    let told = |row: &FigureRow, c: &MetricComparison, base: &str, runs: bool| {
+    let clause = |row: &FigureRow, c: &MetricComparison, base: &str, runs: bool| {
         format!("{}{base}{}{}", amount(row, c), interval(c), certainty(c, runs))
     };
-    let rest: Vec<_> = rest.iter().map(|(row, c)| told(row, c, "", false)).collect();
+    let rest: Vec<_> = rest.iter().map(|(row, c)| clause(row, c, "", false)).collect();
     let with = list(&rest).map(|rest| format!(", with {rest}")).unwrap_or_default();
-    let first = told(row, first, &format!(" {} {base}", link(first)), runs);
+    let first = clause(row, first, &format!(" {} {base}", link(first)), runs);
     Some(format!("{} {} {first}{with}", scope.name(), verb(scope, row)))
 }
 
-fn own_figures(variants: &[Variant], asked: &[&FigureRow], detail: Detail) -> Vec<Sentence> {
-    let own = variants.iter().enumerate().filter_map(|(index, variant)| {
-        let clauses: Vec<_> = asked
+fn own_figures(variants: &[Variant], rows: &[&FigureRow], detail: Detail) -> Vec<Sentence> {
+    let sentences = variants.iter().enumerate().filter_map(|(index, variant)| {
+        let clauses: Vec<_> = rows
             .iter()
             .filter_map(|row| {
                 let figure = (*row.values.get(index)?)?;
@@ -413,5 +415,5 @@ fn own_figures(variants: &[Variant], asked: &[&FigureRow], detail: Detail) -> Ve
         let text = format!("With {}, {}.", variant.name, list(&clauses)?);
         Some(Sentence { text, verdict: None })
     });
-    own.collect()
+    sentences.collect()
 }

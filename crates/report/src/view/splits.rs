@@ -20,30 +20,30 @@ pub struct SplitRow {
 /// Returns all answers, by stage and operation.
 pub fn splits(found: &[Split]) -> Vec<SplitRow> {
     let same = |a: &Split, b: &Split| (&a.stage, &a.operation) == (&b.stage, &b.operation);
-    let of = |own: &[Split]| SplitRow {
-        label: format!("{} in {}", own[0].operation, own[0].stage),
-        answers: own.chunk_by(|a, b| a.variant == b.variant).map(answer).collect(),
-        found: own.to_vec(),
+    let of = |rows: &[Split]| SplitRow {
+        label: format!("{} in {}", rows[0].operation, rows[0].stage),
+        answers: rows.chunk_by(|a, b| a.variant == b.variant).map(answer).collect(),
+        found: rows.to_vec(),
     };
     found.chunk_by(same).map(of).collect()
 }
 
 /// Describes the answers for one variant: `hard disk: do not split 32 KiB and 512 KiB: 512 KiB as 8 of 64 KiB come at 0.07 times the speed of one.`
-fn answer(own: &[Split]) -> String {
+fn answer(found: &[Split]) -> String {
     let of = |answer: SplitAnswer| -> Vec<&Split> {
-        own.iter().filter(|split| split.answer == answer).collect()
+        found.iter().filter(|split| split.answer == answer).collect()
     };
     let clause = |answer: SplitAnswer| {
         let those = of(answer);
-        (!those.is_empty()).then(|| told(answer, &those))
+        (!those.is_empty()).then(|| answer_text(answer, &those))
     };
     let order = [SplitAnswer::Split, SplitAnswer::Whole, SplitAnswer::Either, SplitAnswer::Open];
     let clauses: Vec<String> = order.into_iter().filter_map(clause).collect();
-    format!("{}: {}.", own[0].variant, clauses.join("; "))
+    format!("{}: {}.", found[0].variant, clauses.join("; "))
 }
 
 /// Describes one answer and the amounts that have it.
-fn told(answer: SplitAnswer, those: &[&Split]) -> String {
+fn answer_text(answer: SplitAnswer, those: &[&Split]) -> String {
     let amounts: Vec<String> =
         those.iter().map(|split| show::bytes(split.outstanding as f64)).collect();
     let amounts = show::names(&amounts);
@@ -113,13 +113,13 @@ mod tests {
 
     #[test]
     fn a_variant_has_one_sentence_with_each_answer_and_the_amount_that_shows_it_best() {
-        let own = [
+        let found = [
             split(32 << 10, 0.62, SplitAnswer::Whole),
             split(128 << 10, 1.2, SplitAnswer::Split),
             split(512 << 10, 1.64, SplitAnswer::Split),
             split(1 << 20, 1.01, SplitAnswer::Either),
         ];
-        let [row] = &splits(&own)[..] else { panic!("one stage") };
+        let [row] = &splits(&found)[..] else { panic!("one stage") };
         assert_eq!(row.label, "randread in read");
         assert_eq!(
             row.answers,

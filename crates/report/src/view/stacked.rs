@@ -16,8 +16,8 @@ pub fn stacked(series: Vec<Series>, order: &[&str]) -> Vec<Series> {
         one.hue = place(&one.name).min(AREAS);
     }
     series.sort_by_key(|one| one.hue);
-    let own = series.iter().take_while(|one| one.hue < AREAS).count();
-    let rest = series.split_off(own);
+    let coloured = series.iter().take_while(|one| one.hue < AREAS).count();
+    let rest = series.split_off(coloured);
     if let [first, ..] = rest.as_slice() {
         let at = |place: usize| rest.iter().filter_map(move |s| s.y[place]).reduce(|a, b| a + b);
         let y = (0..first.x.len()).map(at).collect();
@@ -43,7 +43,7 @@ fn aligned(series: Vec<Series>) -> Vec<Series> {
     }
     let x: Vec<f64> = moments.iter().map(|at| places[at]).collect();
     let with = |(mut one, known): (Series, BTreeMap<i64, f64>)| {
-        one.y = moments.iter().map(|at| between(&known, *at)).collect();
+        one.y = moments.iter().map(|at| interpolated(&known, *at)).collect();
         one.x.clone_from(&x);
         one
     };
@@ -51,7 +51,7 @@ fn aligned(series: Vec<Series>) -> Vec<Series> {
 }
 
 /// Returns the value at a moment, interpolated linearly between its neighbours.
-fn between(known: &BTreeMap<i64, f64>, at: i64) -> Option<f64> {
+fn interpolated(known: &BTreeMap<i64, f64>, at: i64) -> Option<f64> {
     let (before, low) = known.range(..=at).next_back()?;
     let (after, high) = known.range(at..).next()?;
     let share = if after == before { 0.0 } else { (at - before) as f64 / (after - before) as f64 };

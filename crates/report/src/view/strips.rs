@@ -22,8 +22,8 @@ pub fn charts(set: &ResultSet, analysis: &Analysis, rows: &[FigureRow]) -> Vec<C
     if analysis.variants.iter().all(|variant| variant.repeats < REPEATS) {
         return Vec::new();
     }
-    let asked = rows.iter().filter(|row| row.asked).take(MOST);
-    asked.map(|row| chart(set, analysis, row)).filter(Chart::has_points).collect()
+    let asked_rows = rows.iter().filter(|row| row.asked).take(MOST);
+    asked_rows.map(|row| chart(set, analysis, row)).filter(Chart::has_points).collect()
 }
 
 fn chart(set: &ResultSet, analysis: &Analysis, row: &FigureRow) -> Chart {

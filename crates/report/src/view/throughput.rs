@@ -19,7 +19,7 @@ pub fn charts(set: &ResultSet) -> Vec<Chart> {
     let stages: BTreeSet<_> = keys.iter().map(|k| &k.stage).collect();
     let mut charts = Vec::new();
     for key in &keys {
-        let of = named(key, stages.len() > 1);
+        let of = operation_name(key, stages.len() > 1);
         // Operations that move no bytes, such as flushes, and operations on a tree have no chart of throughput.
         let moved = throughput(set, key, &of);
         let moves = !key.on_tree && moved.y_range().is_none_or(|(_, most)| most > 0.0);
@@ -36,20 +36,21 @@ pub fn charts(set: &ResultSet) -> Vec<Chart> {
 /// Returns the charts over time that a picture asks for, for each operation of each stage that it names.
 pub fn of_picture(set: &ResultSet, picture: &PictureFacts) -> Vec<Chart> {
     let stages: BTreeSet<_> = keys(set).into_iter().map(|key| key.stage).collect();
-    let same = |wanted: &Option<String>, own: &str| wanted.as_ref().is_none_or(|name| name == own);
-    let own = keys(set)
+    let same = |wanted: &Option<String>, key: &str| wanted.as_ref().is_none_or(|name| name == key);
+    let wanted_keys = keys(set)
         .into_iter()
         .filter(|key| same(&picture.stage, &key.stage) && same(&picture.operation, &key.operation));
     let order = set.manifest.plan.measured_stages();
-    let mut own: Vec<Key> = own.collect();
-    own.sort_by_key(|key| order.iter().position(|stage| *stage == key.stage));
-    own.iter()
+    let mut wanted_keys: Vec<Key> = wanted_keys.collect();
+    wanted_keys.sort_by_key(|key| order.iter().position(|stage| *stage == key.stage));
+    wanted_keys
+        .iter()
         .flat_map(|key| {
-            let of = named(key, stages.len() > 1);
+            let of = operation_name(key, stages.len() > 1);
             match picture.show {
                 Show::IopsOverTime => {
-                    let own = jobs::charts(set, Some(&key.stage), Some(&key.operation));
-                    if own.is_empty() { vec![iops(set, key, &of)] } else { own }
+                    let by_job = jobs::charts(set, Some(&key.stage), Some(&key.operation));
+                    if by_job.is_empty() { vec![iops(set, key, &of)] } else { by_job }
                 }
                 Show::ThroughputOverTime => vec![throughput(set, key, &of)],
                 Show::LatencyOverTime => {
@@ -62,7 +63,7 @@ pub fn of_picture(set: &ResultSet, picture: &PictureFacts) -> Vec<Chart> {
 }
 
 /// Returns the name of an operation, with its stage where there are several.
-pub(super) fn named(key: &Key, several: bool) -> String {
+pub(super) fn operation_name(key: &Key, several: bool) -> String {
     if several {
         format!("{} in stage {}", key.operation, key.stage)
     } else {
@@ -199,12 +200,12 @@ fn series(
 fn line(cell: &CellData, key: &Key, value: &impl Fn(&IntervalRow) -> Option<f64>) -> Line {
     let mut line = Line { repeat: cell.entry.repeat, ..Line::default() };
     let mut last_end: Option<u64> = None;
-    let own: Vec<_> = intervals(cell)
+    let rows: Vec<_> = intervals(cell)
         .filter(|(window, row)| window.name == key.stage && row.operation == key.operation)
         .collect();
-    let lengths = own.iter().map(|(_, row)| seconds(row.start_ns, row.end_ns)).collect();
+    let lengths = rows.iter().map(|(_, row)| seconds(row.start_ns, row.end_ns)).collect();
     let usual = median(lengths).unwrap_or(0.0);
-    for (window, row) in own {
+    for (window, row) in rows {
         // A short last interval of a run is not comparable with the others.
         if seconds(row.start_ns, row.end_ns) < usual / 2.0 {
             continue;

@@ -52,8 +52,8 @@ const BYTES: Course =
 
 fn population(set: &ResultSet, stage: &str, within: &str, course: &Course) -> Chart {
     let line = |cell: &CellData| {
-        let own = windows(cell).into_iter().find(|window| window.name == stage);
-        let span = own.map(|window| (window.start_ns, window.end_ns.unwrap_or(u64::MAX)));
+        let stage_window = windows(cell).into_iter().find(|window| window.name == stage);
+        let span = stage_window.map(|window| (window.start_ns, window.end_ns.unwrap_or(u64::MAX)));
         span.map(|span| line_within(cell, span, TREE_SOURCE, course.field, false))
             .unwrap_or_default()
     };
@@ -174,8 +174,8 @@ fn points(
         // A short last interval of a run is not comparable with the others.
         if end_ns - start_ns >= longest / 2 && end_ns > start_ns {
             let rate = n as f64 / seconds(start_ns, end_ns);
-            let own = points.entry(name).or_default();
-            own.push((seconds(window.start_ns, end_ns), Some(rate)));
+            let line = points.entry(name).or_default();
+            line.push((seconds(window.start_ns, end_ns), Some(rate)));
         }
     }
     points

@@ -133,8 +133,8 @@ mod tests {
         let common = doctor::rules();
         let common = common.iter().filter(|rule| rule.layer.is_none());
         for rule in common.filter(|rule| rule.when == doctor::When::After) {
-            let own = WORDS.iter().any(|(id, _)| *id == rule.id) || apart(rule.id);
-            assert!(own, "{}: the trust line has no words for it", rule.id);
+            let has_words = WORDS.iter().any(|(id, _)| *id == rule.id) || apart(rule.id);
+            assert!(has_words, "{}: the trust line has no words for it", rule.id);
         }
     }
 

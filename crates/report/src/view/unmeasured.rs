@@ -20,9 +20,9 @@ fn why(set: &ResultSet, row: &FigureRow) -> String {
     let stage = row.scope.stage.as_deref();
     match row.scope.of {
         Of::Operation(_) | Of::Load => {
-            let said: BTreeSet<&str> = measured(set, stage).filter_map(of_load).collect();
-            match said.first() {
-                Some(why) if said.len() == 1 => (*why).to_owned(),
+            let reasons: BTreeSet<&str> = measured(set, stage).filter_map(of_load).collect();
+            match reasons.first() {
+                Some(why) if reasons.len() == 1 => (*why).to_owned(),
                 _ => "no run has a value".to_owned(),
             }
         }

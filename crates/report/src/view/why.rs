@@ -8,7 +8,7 @@ use stats::Verdict;
 use units::Better;
 use units::show::{grouped, significant};
 
-use super::headline::words::{does, factor, named, stage};
+use super::headline::words::{factor, ratio_clause, short_name, stage};
 use super::repeats::median;
 use super::{CROWD, FigureRow, Variant};
 use crate::wording;
@@ -41,7 +41,7 @@ const CPU: [&str; 2] = [MACHINE_CPU_PER_IO, "command_cpu_system_s"];
 #[derive(Debug, Clone, PartialEq)]
 pub struct Why {
     /// The change: `Why vdo takes 4.7 times as long as plain in copy-2`.
-    pub of: String,
+    pub title: String,
     /// Its reasons, at most three.
     pub causes: Vec<Cause>,
 }
@@ -97,21 +97,21 @@ pub fn why(
     let limit = change.worse.then(|| limits.nearest(&base.name, &new.name)).flatten();
     let all = first.into_iter().chain(limit).chain(sides.cpu()).chain(counted);
     let causes: Vec<Cause> = all.take(MOST).collect();
-    let change_text = does(change.row, change.ratio, Some(&named(&base.name)));
-    let of = format!("Why {} {change_text}{}", named(&new.name), stage(change.row));
-    (!causes.is_empty()).then_some(Why { of, causes })
+    let change_text = ratio_clause(change.row, change.ratio, Some(&short_name(&base.name)));
+    let title = format!("Why {} {change_text}{}", short_name(&new.name), stage(change.row));
+    (!causes.is_empty()).then_some(Why { title, causes })
 }
 
 /// Returns the greatest change of the first figure asked about that changed. It must be of a load or a command, and not CPU time: figures of disks and
 /// layers, and CPU time, are reasons themselves.
 fn greatest(variants: usize, rows: &[FigureRow]) -> Option<Change<'_>> {
-    let asked = rows.iter().filter(|row| {
+    let asked_rows = rows.iter().filter(|row| {
         row.asked
             && row.better != Better::Neither
             && row.scope.as_layer().is_none()
             && !row.metric.contains("cpu")
     });
-    let changes = asked.flat_map(|row| {
+    let changes = asked_rows.flat_map(|row| {
         (1..variants).filter_map(move |variant| {
             let compared = row.comparisons.get(variant)?.as_ref()?;
             let ratio = compared.ratio.filter(|ratio| *ratio > 0.0)?;
@@ -305,12 +305,12 @@ struct Limits<'a> {
 impl Limits<'_> {
     /// Returns the limit that a variant came nearest to in the stage, if its base did not come near it.
     fn nearest(&self, base: &str, variant: &str) -> Option<Cause> {
-        let in_stage = self.of(variant).filter(|finding| self.in_stage(finding));
+        let in_stage = self.findings_of(variant).filter(|finding| self.in_stage(finding));
         let not_of_base = in_stage.filter(|finding| {
             let both = |other: &Finding| {
                 other.rule == finding.rule && percent(other) >= ALIKE * percent(finding)
             };
-            percent(finding) >= LIMIT && !self.of(base).any(both)
+            percent(finding) >= LIMIT && !self.findings_of(base).any(both)
         });
         let nearest = not_of_base.max_by(|a, b| percent(a).total_cmp(&percent(b)))?;
         let figures = nearest.figures.iter();
@@ -321,7 +321,7 @@ impl Limits<'_> {
     }
 
     /// Returns the findings about a variant and its layers.
-    fn of(&self, variant: &str) -> impl Iterator<Item = &Finding> {
+    fn findings_of(&self, variant: &str) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(move |finding| {
             let subject = finding.subject.as_deref().unwrap_or_default();
             subject == variant || subject.strip_prefix(variant).is_some_and(|s| s.starts_with(": "))

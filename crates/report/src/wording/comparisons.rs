@@ -45,22 +45,22 @@ const VISIBLE: f64 = 0.03;
 pub fn of_medians(row: &FigureRow, variant: usize) -> Option<String> {
     let comparison = row.comparisons.get(variant)?.as_ref()?;
     let median = |variant: usize| row.values.get(variant).copied().flatten().map(|f| f.median);
-    beside(comparison, (median(0), median(variant)))
+    ratio_of_medians(comparison, (median(0), median(variant)))
 }
 
 /// Returns the same for given medians of base and new.
-fn beside(
+fn ratio_of_medians(
     comparison: &MetricComparison,
     (base, new): (Option<f64>, Option<f64>),
 ) -> Option<String> {
     let made = comparison.ratio.filter(|ratio| *ratio > 0.0)?;
-    let own = new? / base?;
-    let against = (made > 1.0 && own < 1.0) || (made < 1.0 && own > 1.0);
-    let far = (made / own).ln().abs() > comparison.threshold.unwrap_or(VISIBLE).ln_1p();
-    let shown = ratio(own);
+    let of_medians = new? / base?;
+    let against = (made > 1.0 && of_medians < 1.0) || (made < 1.0 && of_medians > 1.0);
+    let far = (made / of_medians).ln().abs() > comparison.threshold.unwrap_or(VISIBLE).ln_1p();
+    let shown = ratio(of_medians);
     // Nothing is added where either ratio is displayed as 1.
     let visible = shown != ratio(made) && shown != ratio(1.0) && ratio(made) != ratio(1.0);
-    (own > 0.0 && own.is_finite() && (far || against && visible)).then_some(shown)
+    (of_medians > 0.0 && of_medians.is_finite() && (far || against && visible)).then_some(shown)
 }
 
 /// Returns both ratios where they differ: `pairs of runs: 1.31×; medians: 0.838×`.
@@ -82,13 +82,13 @@ pub fn compared_beside(
     comparison: &MetricComparison,
     medians: (Option<f64>, Option<f64>),
 ) -> String {
-    with_medians(compared(unit, comparison), beside(comparison, medians))
+    with_medians(compared(unit, comparison), ratio_of_medians(comparison, medians))
 }
 
-fn with_medians(said: String, medians: Option<String>) -> String {
+fn with_medians(text: String, medians: Option<String>) -> String {
     match medians {
-        Some(medians) => format!("{said} (medians {medians})"),
-        None => said,
+        Some(medians) => format!("{text} (medians {medians})"),
+        None => text,
     }
 }
 
@@ -158,8 +158,8 @@ pub fn in_words(ratio: f64) -> String {
 /// Names the runs that stand apart, which keep a verdict unclear: `cells 3, 9 and 14 (vdo) stand apart from all others`; `None` where none do.
 pub fn apart(comparison: &MetricComparison) -> Option<String> {
     let sides = [&comparison.base, &comparison.new].into_iter().filter_map(|side| {
-        let own = comparison.apart.iter().filter(|run| run.variant == **side);
-        let cells: Vec<String> = own.map(|run| run.cell.to_string()).collect();
+        let side_runs = comparison.apart.iter().filter(|run| run.variant == **side);
+        let cells: Vec<String> = side_runs.map(|run| run.cell.to_string()).collect();
         let noun = if cells.len() == 1 { "cell" } else { "cells" };
         Some(format!("{noun} {} ({side})", joined(&cells)?))
     });

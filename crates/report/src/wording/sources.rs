@@ -12,7 +12,7 @@ pub struct Expected {
     /// The figure: `IOPS of randread in warm, cached over slow`.
     pub figure: String,
     /// The expected range: `above 1.5`, `20 to 40`.
-    pub asked: String,
+    pub bound: String,
     /// The figure that was found.
     pub found: Option<String>,
     /// Its interval.
@@ -23,14 +23,14 @@ pub struct Expected {
 pub fn expected(held: &Expectation) -> Expected {
     let ExpectedFigure { figure, bound, of, .. } = &held.expected;
     let show = |number: f64| value(held.unit, number);
-    let asked = match *bound {
+    let bound_text = match *bound {
         Bound::Above(least) => format!("above {}", show(least)),
         Bound::Below(most) => format!("below {}", show(most)),
         Bound::Near { value, by } => format!("{} to {}", show(value - by), show(value + by)),
     };
     Expected {
-        figure: of.as_ref().map_or_else(|| named(figure), |other| over(figure, other)),
-        asked,
+        figure: of.as_ref().map_or_else(|| full_name(figure), |other| ratio_name(figure, other)),
+        bound: bound_text,
         found: held.found.map(show).or_else(|| {
             let level = held.outcome == ExpectationOutcome::Missed;
             level.then(|| "it does not turn".to_owned())
@@ -82,7 +82,7 @@ pub fn why_otherwise(held: &Expectation) -> Option<String> {
         return None;
     }
     let shown = |evidence: &Evidence| {
-        Some(format!("{}: {}", named(&evidence.figure), value(evidence.unit, evidence.median?)))
+        Some(format!("{}: {}", full_name(&evidence.figure), value(evidence.unit, evidence.median?)))
     };
     let shown: Vec<_> = held.evidence.iter().filter_map(shown).collect();
     let shown = (!shown.is_empty()).then(|| shown.join("; "));
@@ -177,23 +177,23 @@ pub fn reported_title(table: &Reported) -> String {
 
 /// Describes the ratio of two figures, with what they have in common stated once: `throughput of read in warm, cached over slow`, or
 /// `data blocks of vdo in copy-2 over copy-1, vdo`.
-fn over(figure: &FigureName, other: &FigureName) -> String {
+fn ratio_name(figure: &FigureName, other: &FigureName) -> String {
     let same = other.metric == figure.metric
         && other.operation == figure.operation
         && other.layer == figure.layer;
     match &other.stage {
         stage if same && *stage == figure.stage => {
-            format!("{} over {}", named(figure), other.variant)
+            format!("{} over {}", full_name(figure), other.variant)
         }
         Some(stage) if same && other.variant == figure.variant => {
             format!("{} over {stage}, {}", of_stage(figure), figure.variant)
         }
-        _ => format!("{} over {}", named(figure), named(other)),
+        _ => format!("{} over {}", full_name(figure), full_name(other)),
     }
 }
 
 /// Returns the name with stage and variant: `IOPS of randread in warm, cached`.
-fn named(figure: &FigureName) -> String {
+fn full_name(figure: &FigureName) -> String {
     format!("{}, {}", of_stage(figure), figure.variant)
 }
 

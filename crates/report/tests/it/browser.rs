@@ -34,7 +34,7 @@ fn hostile_names_and_several_results_draw_as_well() {
 /// Returns the value of `expression` in a page that is `width` pixels wide.
 ///
 /// A browser's window cannot be as narrow as a telephone, so the page stands in a frame, which sends the answer out.
-fn asked(browser: &Path, page: &str, width: u32, expression: &str) -> String {
+fn evaluate(browser: &Path, page: &str, width: u32, expression: &str) -> String {
     let home = tempfile::tempdir().unwrap();
     let inner = home.path().join("inner.html");
     let question = format!(
@@ -83,7 +83,7 @@ fn nothing_is_wider_than_the_page_whatever_the_names() {
     let browser = browser_or_skip!("nothing_is_wider_than_the_page_whatever_the_names");
     let long = given::page(&given::named(&fixture::result(), &"x".repeat(62)));
     for width in [420, 1300] {
-        assert_eq!(asked(&browser, &long, width, WIDER), "", "{width} px");
+        assert_eq!(evaluate(&browser, &long, width, WIDER), "", "{width} px");
     }
 }
 
@@ -91,18 +91,18 @@ fn nothing_is_wider_than_the_page_whatever_the_names() {
 fn no_table_is_cut_off_at_a_desk_or_on_paper() {
     let browser = browser_or_skip!("no_table_is_cut_off_at_a_desk_or_on_paper");
     let page = given::page(&fixture::with(3, 7_600.0));
-    assert_eq!(asked(&browser, &page, 1300, CUT), "");
+    assert_eq!(evaluate(&browser, &page, 1300, CUT), "");
     let four = given::page(&given::variants(4));
-    assert_eq!(asked(&browser, &four, 1300, CUT), "");
+    assert_eq!(evaluate(&browser, &four, 1300, CUT), "");
     // Of many variants, a line each.
     let many = given::page(&given::variants(14));
-    assert_eq!(asked(&browser, &many, 1300, CUT), "");
+    assert_eq!(evaluate(&browser, &many, 1300, CUT), "");
     // A4 less the margins of a printer, by the rules for paper.
     for page in [page, four, many] {
         let paper = page.replace("@media print{", "@media all{");
         let print =
             format!("(dispatchEvent(new Event('beforeprint')), {CUT}.concat({WIDER}, {SHORT}))");
-        assert_eq!(asked(&browser, &paper, 717, &print), "");
+        assert_eq!(evaluate(&browser, &paper, 717, &print), "");
     }
 }
 
@@ -116,7 +116,7 @@ fn long_names_of_a_legend_do_not_overlap() {
         if (!names.length) return ['no legend']; \
         return names.flatMap((a, i) => names.slice(i + 1).filter(b => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom)); })";
     for width in [420, 1300] {
-        assert_eq!(asked(&browser, &page, width, overlap), "", "{width} px");
+        assert_eq!(evaluate(&browser, &page, width, overlap), "", "{width} px");
     }
 }
 
@@ -136,7 +136,7 @@ fn a_single_interval_is_drawn_as_a_mark() {
     assert_eq!(drawing.matches("class=\"dots\"").count(), 1, "{drawing}");
     // The dot is as wide as it is high, however far the drawing is stretched.
     let shape = "getComputedStyle(document.querySelector('.plot[data-chart*=throughput] path.dots')).vectorEffect";
-    assert_eq!(asked(&browser, &page, 1300, shape), "non-scaling-stroke");
+    assert_eq!(evaluate(&browser, &page, 1300, shape), "non-scaling-stroke");
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn a_link_opens_what_is_folded_and_so_does_paper() {
     let print = format!(
         "[{closed}, (dispatchEvent(new Event('beforeprint')), {closed}), (dispatchEvent(new Event('afterprint')), {closed})]"
     );
-    assert_eq!(asked(&browser, &page, 1300, &print), "11,0,11");
+    assert_eq!(evaluate(&browser, &page, 1300, &print), "11,0,11");
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn a_click_on_a_name_hides_its_lines() {
         const lines = () => [...f.querySelectorAll('path.line')].filter(e => getComputedStyle(e.parentElement).display !== 'none').length; \
         const before = lines(); f.querySelector('.legend li').click(); const hidden = lines(); f.querySelector('.legend li').click(); \
         return [before, hidden, lines()]; })()";
-    assert_eq!(asked(&browser, &page, 1300, click), "12,6,12");
+    assert_eq!(evaluate(&browser, &page, 1300, click), "12,6,12");
 }
 
 /// Things that a hand does to the first chart over time.
@@ -181,13 +181,13 @@ fn a_cursor_reads_all_charts_over_one_axis_and_a_part_can_be_stretched_and_let_g
          const read = values(); move('pointerleave', .5); \
          return [cursors > 1, read.length, read.every(v => / (MiB|KiB|GiB)\\/s$|^–$/.test(v)) && read.some(v => v !== '–'), document.querySelectorAll('.cursor').length]; }})()"
     );
-    assert_eq!(asked(&browser, &page, 1300, &read), "true,2,true,0");
+    assert_eq!(evaluate(&browser, &page, 1300, &read), "true,2,true,0");
     let part = format!(
         "(() => {{ {HAND} const before = [view(), xs()].join(); move('pointerdown', .25); move('pointermove', .5); move('pointerup', .5); \
          const cut = view(), ticks = xs().length; room.dispatchEvent(new KeyboardEvent('keydown', {{ key: 'Escape', bubbles: true }})); \
          return [cut, ticks > 2, [view(), xs()].join() === before]; }})()"
     );
-    assert_eq!(asked(&browser, &page, 1300, &part), "500 0 500 1000,true,true");
+    assert_eq!(evaluate(&browser, &page, 1300, &part), "500 0 500 1000,true,true");
 }
 
 #[test]

@@ -94,8 +94,8 @@ fn the_most_that_a_cache_can_hit_stands_beside_what_it_hit() {
     stages.filter(|stage| stage.measured).for_each(|stage| stage.caches.push(bound.clone()));
     let records = set.cells.iter_mut().filter_map(|cell| cell.record.as_mut());
     for stage in records.flat_map(|record| &mut record.stages) {
-        let own = stage.layers.entry("vdo".into()).or_default();
-        own.insert("read_hit_percent".into(), Some(91.5));
+        let figures = stage.layers.entry("vdo".into()).or_default();
+        figures.insert("read_hit_percent".into(), Some(91.5));
     }
     let driven = given::view(&set).driven;
     let (name, text) = driven.iter().find(|(name, _)| name.starts_with("read hits")).unwrap();
@@ -141,27 +141,27 @@ fn with_jobs(mut set: ResultSet, each: bool) -> ResultSet {
 
 #[test]
 fn each_job_stands_where_figures_stand_where_it_is_asked_for_and_the_slowest_always() {
-    let told = |each| {
+    let documents = |each| {
         let view = given::view(&with_jobs(fixture::result(), each));
-        let text = report::terminal::whole(&view, 100, false);
+        let text = report::terminal::full_text(&view, 100, false);
         let csv = report::csv::csv(&view);
         (report::json::json(&view), csv, text, report::html::page(&[view]))
     };
-    let (json, csv, text, page) = told(true);
+    let (json, csv, text, page) = documents(true);
     let variant = &json["variants"][0];
     let slowest = &variant["operations"]["randwrite"]["slowest_job_percent"];
     assert!((slowest["median"].as_f64().unwrap() - 2.0).abs() < 0.01, "{slowest}");
     assert_eq!((&slowest["n"], &variant["jobs"][1]["job"]), (&5.into(), &1.into()));
     let iops = &variant["jobs"][1]["operations"]["randwrite"]["iops"]["median"];
     assert!(iops.as_f64().unwrap() > 0.0, "{iops}");
-    let own = csv.lines().filter(|line| line.starts_with("job,randwrite,iops,"));
-    let numbers: Vec<&str> = own.filter_map(|line| line.rsplit(',').next()).collect();
+    let job_lines = csv.lines().filter(|line| line.starts_with("job,randwrite,iops,"));
+    let numbers: Vec<&str> = job_lines.filter_map(|line| line.rsplit(',').next()).collect();
     assert_eq!(numbers, ["0", "1", "0", "1"], "{csv}");
     let columns = |line: &str| line.split(',').count();
     assert!(csv.lines().all(|line| columns(line) == columns(csv.lines().next().unwrap())));
     assert!(text.contains("Jobs of randwrite, plain:") && text.contains("  job 1 "), "{text}");
     assert!(page.contains("Each job by itself") && page.contains("slowest job, of the fastest"));
-    let (json, csv, text, page) = told(false);
+    let (json, csv, text, page) = documents(false);
     assert!(json["variants"][0]["jobs"].is_null() && !csv.contains("\njob,"), "{csv}");
     assert!(text.contains("slowest job") && !text.contains("Jobs of"), "{text}");
     assert!(!page.contains("Each job by itself") && page.contains("slowest job, of the fastest"));
@@ -170,25 +170,25 @@ fn each_job_stands_where_figures_stand_where_it_is_asked_for_and_the_slowest_alw
 /// Three variants: one on a disk, one on another, and one on both.
 fn on_two_disks() -> ResultSet {
     let mut set = given::variants(3);
-    let own: [&[(&str, &str)]; 3] =
+    let device_names: [&[(&str, &str)]; 3] =
         [&[("data", "hdd")], &[("data", "ssd")], &[("origin", "hdd"), ("cache", "ssd")]];
-    for (variant, own) in set.manifest.plan.variants.iter_mut().zip(own) {
+    for (variant, names) in set.manifest.plan.variants.iter_mut().zip(device_names) {
         let top = variant.stack.pop().unwrap();
         let device = variant.stack.pop().unwrap();
         let named = |name: &str| LayerFacts { name: name.to_owned(), ..device.clone() };
-        variant.stack.extend(own.iter().map(|(_, name)| named(name)));
-        let on = own.iter().map(|(input, name)| ((*input).to_owned(), (*name).to_owned()));
+        variant.stack.extend(names.iter().map(|(_, name)| named(name)));
+        let on = names.iter().map(|(input, name)| ((*input).to_owned(), (*name).to_owned()));
         variant.stack.push(LayerFacts { on: on.collect(), ..top });
     }
     for cell in &mut set.cells {
-        let own = match cell.entry.variant.as_str() {
+        let writes_of = match cell.entry.variant.as_str() {
             "plain" => vec![("hdd", 100.0)],
             "vdo" => vec![("ssd", 300.0)],
             _ => vec![("hdd", 50.0), ("ssd", 200.0)],
         };
         let layers = &mut cell.record.as_mut().unwrap().layers;
         layers.remove("data");
-        for (name, writes) in own {
+        for (name, writes) in writes_of {
             let figure = [("device_writes".to_owned(), Some(writes))];
             layers.insert(name.to_owned(), figure.into());
         }
@@ -205,8 +205,9 @@ fn a_device_at_the_place_of_another_has_its_figures_once_under_its_own_name() {
     assert_eq!(layers(1)["ssd"]["device_writes"]["median"], 300.0, "{}", layers(1));
     assert_eq!(layers(2)["ssd"]["device_writes"]["median"], 200.0);
     let csv = report::csv::csv(&view);
-    let own = |line: &&str| line.starts_with("layer,ssd,device_writes,") && line.contains(",vdo,");
-    let lines: Vec<&str> = csv.lines().filter(own).collect();
+    let is_of_ssd =
+        |line: &&str| line.starts_with("layer,ssd,device_writes,") && line.contains(",vdo,");
+    let lines: Vec<&str> = csv.lines().filter(is_of_ssd).collect();
     assert!(matches!(lines[..], [line] if line.contains(",vdo,300,")), "{lines:?}");
 }
 
@@ -380,12 +381,12 @@ fn what_verification_found_is_in_the_json_on_the_terminal_and_on_the_page() {
 
 #[test]
 fn what_a_verdict_rests_on_is_in_the_document() {
-    let asked = |repeats: u32| {
+    let iops_of = |repeats: u32| {
         let document = report::json::json(&given::view(&fixture::with(repeats, 7_600.0)));
         let all = document["comparisons"].as_array().unwrap().clone();
         all.into_iter().find(|c| c["metric"] == "iops").unwrap()
     };
-    let (three, five) = (asked(3), asked(5));
+    let (three, five) = (iops_of(3), iops_of(5));
     assert_eq!(five["threshold"], 0.03);
     let (p, adjusted) = (five["p"].as_f64().unwrap(), five["p_adjusted"].as_f64().unwrap());
     assert!(p < adjusted && adjusted < 0.001, "{five}");

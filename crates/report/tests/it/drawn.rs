@@ -109,9 +109,9 @@ fn blocks_have_their_bytes_beside_them() {
     let view = given::view(&fixture::result());
     let row = view.figures.iter().find(|row| row.metric == "data_blocks_used").unwrap();
     let bytes = units::Unit::Bytes.show(row.values[1].unwrap().median * 4096.0);
-    for said in
+    for document in
         [report::html::page(std::slice::from_ref(&view)), report::terminal::text(&view, 120, false)]
     {
-        assert!(said.contains(&format!(" ({bytes})")), "{bytes}");
+        assert!(document.contains(&format!(" ({bytes})")), "{bytes}");
     }
 }

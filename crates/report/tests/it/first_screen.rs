@@ -16,8 +16,8 @@ fn cached() -> ResultSet {
     let hits = [("hit_percent", 80.0), ("read_hit_percent", 90.0)];
     let figures = || hits.map(|(id, percent)| (id.to_owned(), Some(percent)));
     for record in set.cells.iter_mut().filter_map(|cell| cell.record.as_mut()) {
-        if let Some(own) = record.layers.get_mut("vdo") {
-            *own = figures().into();
+        if let Some(figures_of_vdo) = record.layers.get_mut("vdo") {
+            *figures_of_vdo = figures().into();
         }
         for stage in record.stages.iter_mut().filter(|stage| stage.layers.contains_key("vdo")) {
             stage.layers.insert("vdo".into(), figures().into());
@@ -29,18 +29,21 @@ fn cached() -> ResultSet {
 /// The figures of hits on the first screen.
 fn hits(set: &ResultSet) -> Vec<String> {
     let view = given::view(set);
-    let own = view.figures.iter().filter(|row| row.headline());
-    own.filter(|row| row.metric.ends_with("hit_percent")).map(|row| row.metric.clone()).collect()
+    let headline_rows = view.figures.iter().filter(|row| row.headline());
+    headline_rows
+        .filter(|row| row.metric.ends_with("hit_percent"))
+        .map(|row| row.metric.clone())
+        .collect()
 }
 
 #[test]
 fn a_cache_has_one_figure_of_hits_on_the_first_screen() {
     let mut set = cached();
     assert_eq!(hits(&set), ["hit_percent"], "what this kind is there for");
-    let mut asked = set.manifest.plan.questions[0].clone();
-    (asked.metric, asked.layer, asked.operation) =
+    let mut question = set.manifest.plan.questions[0].clone();
+    (question.metric, question.layer, question.operation) =
         ("read_hit_percent".into(), Some("vdo".into()), None);
-    set.manifest.plan.questions.push(asked);
+    set.manifest.plan.questions.push(question);
     assert_eq!(hits(&set), ["read_hit_percent"], "what is asked");
 }
 
@@ -86,24 +89,27 @@ fn what_is_asked_and_nobody_measured_is_listed_with_its_reason_and_in_no_picture
     assert!(whole.unmeasured.is_empty() && whole.answers[0].starts_with("throughput-"));
     assert!(!report::html::page(&[whole]).contains("Asked, and not measured"));
     idle(&mut set);
-    let said = "IOPS of randwrite: no I/O was due";
+    let not_measured = "IOPS of randwrite: no I/O was due";
     let of = |set: &ResultSet| {
         let view = given::view(set);
         let text = report::terminal::text(&view, 80, false);
-        assert!(text.contains(&format!("Not measured: {said}.")), "{text}");
-        assert_eq!(view.unmeasured[0], said);
+        assert!(text.contains(&format!("Not measured: {not_measured}.")), "{text}");
+        assert_eq!(view.unmeasured[0], not_measured);
         let answers = view.answers.clone();
         let page = report::html::page(&[view]);
         let first = page.split_once("<nav").unwrap().0;
-        assert!(first.contains("Asked, and not measured") && first.contains(said), "{first}");
+        assert!(
+            first.contains("Asked, and not measured") && first.contains(not_measured),
+            "{first}"
+        );
         answers
     };
     assert_eq!(of(&set), [""; 0], "nothing that is asked was measured");
     // What was measured is seen first, also where something else is asked first, or wanted as a picture.
-    let mut asked = set.manifest.plan.questions[0].clone();
-    (asked.metric, asked.layer, asked.operation) =
+    let mut question = set.manifest.plan.questions[0].clone();
+    (question.metric, question.layer, question.operation) =
         ("saving_percent".into(), Some("vdo".into()), None);
-    set.manifest.plan.questions.push(asked);
+    set.manifest.plan.questions.push(question);
     set.manifest.plan.pictures.push(given::picture(Show::IopsOverTime));
     let loads = ["throughput-", "iops-", "p99-"];
     let answers = of(&set);

@@ -44,12 +44,12 @@ pub fn measured(lost: u64) -> ResultSet {
 fn the_layer_that_made_the_tail_is_named_with_every_rung_under_the_load() {
     let view = given::view(&measured(0));
     assert_eq!(view.ladders.len(), 1, "one variant was measured");
-    let said = "vdo-pool made the p99 latency: it adds 2.05 ms of 2.6 ms.";
-    assert!(view.ladders[0].text.ends_with(said), "{}", view.ladders[0].text);
+    let sentence = "vdo-pool made the p99 latency: it adds 2.05 ms of 2.6 ms.";
+    assert!(view.ladders[0].text.ends_with(sentence), "{}", view.ladders[0].text);
     let terminal = report::terminal::text(&view, 200, false);
-    assert!(terminal.contains(said) && terminal.contains("\n        data  "), "{terminal}");
+    assert!(terminal.contains(sentence) && terminal.contains("\n        data  "), "{terminal}");
     let page = report::html::page(std::slice::from_ref(&view));
-    assert!(page.contains("Latency by layer") && page.contains(said), "on the page");
+    assert!(page.contains("Latency by layer") && page.contains(sentence), "on the page");
     assert!(page.contains("dm-stats") && page.contains("<b>vdo-pool</b>"), "on the page");
     let json = &report::json::json(&view)["ladders"][0];
     assert_eq!(json["made"]["name"], "vdo-pool");

@@ -12,14 +12,14 @@ fn figures(page: &str) -> &str {
     from.split_once("id=\"r0-load\"").map_or(from, |parts| parts.0)
 }
 
-fn told(view: &View) -> (String, String) {
+fn texts(view: &View) -> (String, String) {
     (report::terminal::text(view, 100, false), report::html::page(std::slice::from_ref(view)))
 }
 
 #[test]
 fn a_sweep_is_one_table_of_points_by_variants_on_the_terminal_and_the_page() {
     let view = given::view(&given::swept());
-    let (terminal, page) = told(&view);
+    let (terminal, page) = texts(&view);
     let start = terminal.lines().position(|l| l == "IOPS of randwrite in random-write").unwrap();
     let table: Vec<&str> = terminal.lines().skip(start + 1).take(3).collect();
     let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
@@ -41,17 +41,17 @@ fn a_sweep_is_one_table_of_points_by_variants_on_the_terminal_and_the_page() {
 #[test]
 fn a_sweep_by_bytes_in_flight_says_whether_to_split_on_the_terminal_and_the_page() {
     let view = given::view(&given::split());
-    let (terminal, page) = told(&view);
-    for told in [&terminal, &page] {
-        assert!(told.contains("Split or merge"), "{told}");
+    let (terminal, page) = texts(&view);
+    for text in [&terminal, &page] {
+        assert!(text.contains("Split or merge"), "{text}");
         for variant in ["plain", "vdo"] {
             let answer =
                 format!("{variant}: split 128 KiB: 128 KiB as 32 of 4 KiB come at 3 times [");
-            assert!(told.contains(&answer), "{answer}: {told}");
+            assert!(text.contains(&answer), "{answer}: {text}");
         }
     }
     // Without bytes in flight nothing is answered.
-    let (terminal, page) = told(&given::view(&given::swept()));
+    let (terminal, page) = texts(&given::view(&given::swept()));
     assert!(!terminal.contains("Split or merge") && !page.contains("Split or merge"));
 }
 
@@ -67,8 +67,8 @@ fn amounts(variants: usize) -> ResultSet {
     for variant in &mut set.manifest.plan.variants {
         let stage = variant.stages.remove(1);
         let made = points.iter().map(|point| {
-            let own = [("outstanding", point.0), ("depth", point.1)];
-            let point = own.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+            let pairs = [("outstanding", point.0), ("depth", point.1)];
+            let point = pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
             (point, stage.clone())
         });
         let named = points.iter().map(name).zip(made).map(|(name, (point, mut stage))| {
@@ -81,9 +81,9 @@ fn amounts(variants: usize) -> ResultSet {
     for record in set.cells.iter_mut().filter_map(|cell| cell.record.as_mut()) {
         let stage = record.stages.remove(1);
         record.stages.extend(points.iter().enumerate().map(|(at, point)| {
-            let mut own = stage.clone();
-            (own.index, own.name) = (1 + at, name(point));
-            own
+            let mut record = stage.clone();
+            (record.index, record.name) = (1 + at, name(point));
+            record
         }));
     }
     set
@@ -129,10 +129,14 @@ fn a_sweep_of_two_keys_has_a_chart_for_each_level_of_the_other_and_what_lies_far
     let of = |size| format!("IOPS of randwrite in read by depth, block size {size} KiB");
     assert_eq!(titles, [of(32), of(128), of(512)]);
     for curve in &curves {
-        let own: Vec<_> = curve.series.iter().map(|line| line.variant).collect();
-        assert_eq!(own, [Some(0), Some(1), Some(2), Some(3)], "a line for each, in its colour");
+        let variants: Vec<_> = curve.series.iter().map(|line| line.variant).collect();
+        assert_eq!(
+            variants,
+            [Some(0), Some(1), Some(2), Some(3)],
+            "a line for each, in its colour"
+        );
     }
-    let (_, page) = told(&view);
+    let (_, page) = texts(&view);
     assert!(curves.iter().all(|curve| page.contains(&curve.title)));
     let headline = view.headline.unwrap();
     assert!(headline.contains("block size") && !headline.contains('_'), "{headline}");
@@ -143,7 +147,7 @@ fn a_sweep_of_one_variant_has_its_figures_side_by_side() {
     let mut alone = given::swept();
     alone.manifest.plan.variants.truncate(1);
     alone.cells.retain(|cell| cell.entry.variant == "plain");
-    let (terminal, _) = told(&given::view(&alone));
+    let (terminal, _) = texts(&given::view(&alone));
     let head = terminal.lines().find(|line| line.starts_with("depth")).unwrap();
     assert!(head.contains("IOPS") && head.contains("p99 latency"), "{terminal}");
 }
@@ -151,7 +155,7 @@ fn a_sweep_of_one_variant_has_its_figures_side_by_side() {
 #[test]
 fn factors_are_one_table_of_levels_against_levels() {
     let view = given::view(&fixture::crossed(5));
-    let (terminal, page) = told(&view);
+    let (terminal, page) = texts(&view);
     let start = terminal.lines().position(|line| line == "IOPS of randwrite by depth").unwrap();
     let table: Vec<Vec<&str>> =
         terminal.lines().skip(start + 1).take(3).map(|l| l.split_whitespace().collect()).collect();
@@ -169,7 +173,7 @@ fn factors_are_one_table_of_levels_against_levels() {
 #[test]
 fn many_variants_without_factors_are_lines_of_one_table_and_no_figure_is_lost() {
     let view = given::view(&given::variants(7));
-    let (terminal, page) = told(&view);
+    let (terminal, page) = texts(&view);
     let vdo6: Vec<&str> = terminal.lines().filter(|line| line.starts_with("vdo 6")).collect();
     assert!(vdo6[0].contains("/s  0.38"), "{terminal}");
     let known = view.figures.iter().enumerate().filter(|(_, row)| row.known());
@@ -205,13 +209,13 @@ fn names_that_begin_alike_are_told_apart_on_a_narrow_terminal() {
 
 #[test]
 fn a_cell_of_a_table_of_many_says_what_its_verdict_leaves_open() {
-    let (_, page) = told(&given::view(&given::variants(7)));
+    let (_, page) = texts(&given::view(&given::variants(7)));
     assert!(figures(&page).contains("repeats decide nothing"), "unclear");
     let mut view = given::view(&given::variants(7));
     for c in view.figures.iter_mut().flat_map(|row| row.comparisons.iter_mut().flatten()) {
-        c.statistics.verdict = c.asked().then_some(stats::Verdict::Same);
+        c.statistics.verdict = c.is_asked_about().then_some(stats::Verdict::Same);
     }
-    let (_, page) = told(&view);
+    let (_, page) = texts(&view);
     assert!(
         figures(&page).contains("of runs may behave differently without having been seen"),
         "same"
@@ -230,8 +234,8 @@ fn bound_elsewhere() -> ResultSet {
     for cell in &mut set.cells {
         let (disk, writes) =
             if cell.entry.variant == "vdo" { ("flash", 300.0) } else { ("data", 100.0) };
-        let own: LayerFigures = [("device_writes".to_owned(), Some(writes))].into();
-        cell.record.as_mut().unwrap().layers.insert(disk.into(), own);
+        let figures: LayerFigures = [("device_writes".to_owned(), Some(writes))].into();
+        cell.record.as_mut().unwrap().layers.insert(disk.into(), figures);
     }
     set
 }
@@ -244,7 +248,7 @@ fn a_disk_that_is_bound_under_another_role_is_held_against_the_one_at_its_place(
     assert_eq!(row.scope.of, Of::Layer("data".into()));
     let ratio = row.comparisons[1].as_ref().and_then(|compared| compared.ratio).unwrap();
     assert!((ratio - 3.0).abs() < 1e-9, "{ratio}");
-    let (terminal, page) = told(&view);
+    let (terminal, page) = texts(&view);
     assert!(terminal.contains("data (vdo: flash)"), "{terminal}");
     assert!(figures(&page).contains("Device data<span class=\"range\">vdo: flash</span>"));
     // Each variant's own figures have its own name.
@@ -285,8 +289,8 @@ fn on_a_page_of_several_results_what_takes_from_one_stands_in_its_row() {
     let head = page.split_once("<tbody>").unwrap().1.split_once("</tbody>").unwrap().0;
     let rows: Vec<&str> = head.split("<a href=\"#r").skip(1).collect();
     assert_eq!(rows.len(), 3, "{head}");
-    let said = [">changed<", ">incomplete<", ">same run as 1<"];
-    let found = |row: &str| said.map(|text| row.contains(text));
+    let marks = [">changed<", ">incomplete<", ">same run as 1<"];
+    let found = |row: &str| marks.map(|text| row.contains(text));
     assert_eq!(found(rows[0]), [false; 3], "{}", rows[0]);
     assert_eq!(found(rows[1]), [true, false, true], "{}", rows[1]);
     assert_eq!(found(rows[2]), [false, true, false], "{}", rows[2]);
@@ -304,10 +308,10 @@ fn a_second_result_is_held_against_the_first_with_what_else_differs() {
     new.manifest.guest = None;
     let found = analysis::across(&old, &new);
     let of = |variant: &str| {
-        let own = |row: &&analysis::AcrossRow| {
+        let is_iops = |row: &&analysis::AcrossRow| {
             row.comparison.new == variant && row.comparison.metric == "iops"
         };
-        &found.rows.iter().find(own).unwrap().comparison
+        &found.rows.iter().find(is_iops).unwrap().comparison
     };
     assert_eq!(of("vdo").verdict, Some(stats::Verdict::Worse), "{:?}", of("vdo"));
     assert!((of("vdo").ratio.unwrap() - 5.0 / 7.6).abs() < 0.05);

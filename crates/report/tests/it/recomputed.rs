@@ -86,11 +86,11 @@ impl Given {
 
     fn samples(&self, variant: &str, repeat: u64, source: &str) -> Vec<&SampleRow> {
         let (rows, start) = self.of(variant, repeat);
-        let own = rows.iter().filter_map(|row| match row {
+        let samples = rows.iter().filter_map(|row| match row {
             Row::Sample(s) if s.source == source && s.at_ns >= start => Some(s),
             _ => None,
         });
-        own.collect()
+        samples.collect()
     }
 
     /// Fifth interval of the third repeat.
@@ -122,8 +122,8 @@ impl Given {
 
     /// Middle of the repeats' values.
     fn median(&self, variant: &str, value: impl Fn(&[Row]) -> f64) -> f64 {
-        let own = self.rows.iter().filter(|((name, _), _)| name == variant);
-        let mut values: Vec<f64> = own.map(|(_, rows)| value(rows)).collect();
+        let variant_rows = self.rows.iter().filter(|((name, _), _)| name == variant);
+        let mut values: Vec<f64> = variant_rows.map(|(_, rows)| value(rows)).collect();
         values.sort_by(f64::total_cmp);
         values[values.len() / 2]
     }
@@ -133,7 +133,7 @@ impl Given {
         assert_eq!(chart["names"], serde_json::json!(["50 %", "99 %"]));
         for variant in ["plain", "vdo"] {
             for (place, share) in [(0.0, 0.5), (1.0, 0.99)] {
-                let own = |rows: &[Row]| {
+                let latency = |rows: &[Row]| {
                     let texts = rows.iter().filter_map(|row| match row {
                         Row::Interval(i) if i.operation == "randwrite" => i.histogram.as_deref(),
                         _ => None,
@@ -141,7 +141,7 @@ impl Given {
                     let all = results::histogram::merge(texts).unwrap().unwrap();
                     all.value_at_quantile(share) as f64
                 };
-                let computed = self.median(variant, own);
+                let computed = self.median(variant, latency);
                 close(at(series(chart, variant, None), place), computed, variant);
             }
         }
@@ -181,7 +181,7 @@ impl Given {
     /// All I/Os over all of the stage's time.
     fn iops_bars(&self, chart: &Value) {
         for variant in ["plain", "vdo"] {
-            let own = |rows: &[Row]| {
+            let iops = |rows: &[Row]| {
                 let ios = rows.iter().filter_map(|row| match row {
                     Row::Interval(i) if i.operation == "randwrite" => Some(i.ios as f64),
                     _ => None,
@@ -193,7 +193,7 @@ impl Given {
                 let (start, end) = (edges.clone().min().unwrap(), edges.max().unwrap());
                 ios.sum::<f64>() / ((end - start) as f64 / 1e9)
             };
-            close(at(series(chart, variant, None), 0.0), self.median(variant, own), variant);
+            close(at(series(chart, variant, None), 0.0), self.median(variant, iops), variant);
         }
     }
 

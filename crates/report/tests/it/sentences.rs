@@ -6,7 +6,7 @@ use results::model::{Accelerator, CellState};
 use crate::given;
 
 /// Returns the terminal's summary and the page's first sentence.
-fn said(result: &ResultSet) -> (String, String) {
+fn first_sentences(result: &ResultSet) -> (String, String) {
     let view = given::view(result);
     (view.summary, view.verdicts[0].text.clone())
 }
@@ -19,15 +19,15 @@ fn measured() -> ResultSet {
 
 #[test]
 fn page_and_terminal_say_the_same_and_the_terminal_says_how_surely() {
-    let (terminal, page) = said(&measured());
+    let (terminal, page) = first_sentences(&measured());
     let start = "With “vdo”, randwrite ran at 0.38× the IOPS of “plain”";
     assert!(page.starts_with(&format!("{start}, with 2.6× the p99 latency")), "{page}");
     let sure = format!(
         "{start} [0.371, 0.395] (worse, adjusted p < 0.0001, 5 + 5 runs), with 2.6× the p99 latency ["
     );
     assert!(terminal.starts_with(&sure), "{terminal}");
-    for said in [&terminal, &page] {
-        assert!(said.ends_with("; 75 % of the space was saved."), "{said}");
+    for text in [&terminal, &page] {
+        assert!(text.ends_with("; 75 % of the space was saved."), "{text}");
     }
 }
 
@@ -36,7 +36,7 @@ fn the_terminal_begins_with_what_takes_from_the_figures() {
     let mut result = fixture::result();
     result.manifest.accelerator = Accelerator::Tcg;
     result.incomplete = Some("the run was killed".into());
-    let (terminal, _) = said(&result);
+    let (terminal, _) = first_sentences(&result);
     assert!(
         terminal.starts_with(
             "Simulated: no figure here was measured. Incomplete: the run was killed. On an emulated CPU, \
@@ -48,7 +48,7 @@ fn the_terminal_begins_with_what_takes_from_the_figures() {
 
 #[test]
 fn of_few_runs_it_is_told_that_they_decide_nothing() {
-    let (terminal, page) = said(&fixture::with(3, 7_600.0));
+    let (terminal, page) = first_sentences(&fixture::with(3, 7_600.0));
     let sure = "(unclear, fewer than 5 repeats decide nothing, 3 + 3 runs)";
     assert!(terminal.contains(sure), "{terminal}");
     // Ranks of three have no interval.
@@ -66,7 +66,7 @@ fn equal_runs_are_the_same_within_the_threshold() {
     for (cell, copy) in result.cells.iter_mut().filter(|c| c.entry.variant == "vdo").zip(copies) {
         cell.record = copy.record;
     }
-    let (terminal, page) = said(&result);
+    let (terminal, page) = first_sentences(&result);
     assert!(page.contains("the same CPU of the load per I/O (within 3 %)"), "{page}");
     let sure = "1× the CPU of the load per I/O [1, 1] (same within 3 %";
     assert!(terminal.contains(sure), "{terminal}");
@@ -76,14 +76,14 @@ fn equal_runs_are_the_same_within_the_threshold() {
 fn a_single_variant_tells_its_own_figures_and_no_cell_tells_nothing() {
     let mut result = measured();
     result.manifest.plan.variants.truncate(1);
-    let (terminal, page) = said(&result);
+    let (terminal, page) = first_sentences(&result);
     assert!(page.starts_with("With plain, randwrite IOPS was 1"), "{page}");
     assert!(!page.contains("runs") && terminal.contains("/s (median of 5 runs)"), "{terminal}");
     for cell in &mut result.cells {
         cell.record.as_mut().unwrap().state = CellState::Failed;
     }
     let none = "No cell ended well, so there are no figures.";
-    assert_eq!(said(&result), (none.to_owned(), none.to_owned()));
+    assert_eq!(first_sentences(&result), (none.to_owned(), none.to_owned()));
 }
 
 /// The fixture with seven variants: the base, five that are as slow as `vdo`, and one as fast as the base.
@@ -104,13 +104,13 @@ fn crowd(repeats: u32) -> ResultSet {
 
 #[test]
 fn of_many_variants_the_headline_says_what_surely_differs_and_from_few_runs_that_nothing_does() {
-    let (terminal, page) = said(&crowd(5));
+    let (terminal, page) = first_sentences(&crowd(5));
     let start = "Over 7 variants, IOPS of randwrite against “plain”: 5 worse, most “";
     assert!(page.starts_with(start), "{page}");
     assert!(page.contains("” (0.382×) and 1 same; space saved since allocation: 75 %."), "{page}");
     assert_eq!(terminal.matches("IOPS of randwrite").count(), 1, "told once: {terminal}");
     assert!(terminal.contains("p99 latency of randwrite against the base:"), "{terminal}");
-    let (_, few) = said(&crowd(3));
+    let (_, few) = first_sentences(&crowd(3));
     assert!(few.contains("; 3 runs of each decide nothing"), "{few}");
     // Nothing differs: no variant is called the best.
     let mut alike = crowd(5);
@@ -119,14 +119,14 @@ fn of_many_variants_the_headline_says_what_surely_differs_and_from_few_runs_that
         let other = (cell.entry.repeat % 5 + 1) as usize - 1;
         cell.record = base[other].record.clone();
     }
-    let (_, page) = said(&alike);
+    let (_, page) = first_sentences(&alike);
     let none = page.contains("none surely differs (") || page.contains(": 6 same");
     assert!(none && !page.contains("best"), "{page}");
 }
 
 #[test]
 fn the_points_of_a_sweep_are_one_clause_and_the_best_and_the_worst_where_nothing_is_asked() {
-    let (_, page) = said(&given::swept());
+    let (_, page) = first_sentences(&given::swept());
     let start = "With “vdo”, over 2 points, randwrite in random-write ran at 0.38× the IOPS of “plain”, with 2.6× the p99 latency";
     assert!(page.starts_with(start), "{page}");
     let mut alone = given::swept();
@@ -134,8 +134,8 @@ fn the_points_of_a_sweep_are_one_clause_and_the_best_and_the_worst_where_nothing
     alone.manifest.plan.questions.clear();
     alone.cells.retain(|cell| cell.entry.variant == "plain");
     let view = given::view(&alone);
-    let said = view.verdicts.first().map(|said| said.text.as_str()).unwrap_or_default();
-    assert!(said.starts_with("IOPS of randwrite: most in random-write depth=32 ("), "{said}");
+    let first = view.verdicts.first().map(|sentence| sentence.text.as_str()).unwrap_or_default();
+    assert!(first.starts_with("IOPS of randwrite: most in random-write depth=32 ("), "{first}");
     let points = &report::json::json(&view)["variants"][0]["stages"]["random-write"]["points"];
     assert_eq!(points[1]["at"]["depth"], "1", "{points}");
     assert_eq!(points[1]["stage"], "random-write depth=1");
@@ -147,7 +147,7 @@ fn a_point_of_a_sweep_that_is_asked_about_alone_is_told_by_its_name() {
     for question in &mut result.manifest.plan.questions {
         question.stage = Some("random-write depth=32".into());
     }
-    let (_, page) = said(&result);
+    let (_, page) = first_sentences(&result);
     let start = "With “vdo”, randwrite in random-write depth=32 ran at 0.38× the IOPS of “plain”";
     assert!(page.starts_with(start), "{page}");
 }
@@ -155,12 +155,12 @@ fn a_point_of_a_sweep_that_is_asked_about_alone_is_told_by_its_name() {
 /// The headline of a page, which is of few words.
 fn headline(result: &ResultSet) -> String {
     let view = given::view(result);
-    let said = view.headline.clone().unwrap();
-    assert!(said.split_whitespace().count() <= report::view::HEADLINE_WORDS, "{said}");
+    let text = view.headline.clone().unwrap();
+    assert!(text.split_whitespace().count() <= report::view::HEADLINE_WORDS, "{text}");
     let page = report::html::page(&[view]);
     let heading = page.split_once("<h1").unwrap().1.split_once("</h1>").unwrap().0;
-    assert!(heading.contains(&said.replace(" %", "\u{a0}%")), "{heading}");
-    said
+    assert!(heading.contains(&text.replace(" %", "\u{a0}%")), "{heading}");
+    text
 }
 
 #[test]
@@ -181,38 +181,40 @@ fn a_headline_says_what_the_thing_does_and_what_it_costs_in_few_words() {
 fn undecided() -> ResultSet {
     let mut set = measured();
     let ios = |set: &mut ResultSet, variant: &str, factors: [u64; 5]| {
-        let own = set.cells.iter_mut().filter(|cell| cell.entry.variant == variant);
-        for cell in own {
+        let variant_cells = set.cells.iter_mut().filter(|cell| cell.entry.variant == variant);
+        for cell in variant_cells {
             let factor = factors[cell.entry.repeat as usize - 1];
             let stages = cell.record.iter_mut().flat_map(|record| &mut record.stages);
             for load in stages.filter_map(|stage| stage.load.as_mut()) {
-                load.operations.values_mut().for_each(|own| own.ios = own.ios * factor / 10);
+                load.operations
+                    .values_mut()
+                    .for_each(|operation| operation.ios = operation.ios * factor / 10);
             }
         }
     };
     ios(&mut set, "plain", [10, 1, 10, 1, 10]);
     ios(&mut set, "vdo", [26, 26, 3, 26, 3]);
-    set.manifest.plan.questions.retain(|asked| asked.metric == "iops");
+    set.manifest.plan.questions.retain(|question| question.metric == "iops");
     set
 }
 
 #[test]
 fn what_is_not_decided_is_no_fact_in_the_headline() {
-    let said = headline(&undecided());
+    let text = headline(&undecided());
     assert!(
-        said.contains("vdo saves 75 % of the space and cannot be told apart from plain"),
-        "{said}"
+        text.contains("vdo saves 75 % of the space and cannot be told apart from plain"),
+        "{text}"
     );
-    assert!(said.contains("; 5 runs allow 0.") && said.ends_with(" times."), "{said}");
-    assert!(!said.contains("times the random writes"), "{said}");
+    assert!(text.contains("; 5 runs allow 0.") && text.ends_with(" times."), "{text}");
+    assert!(!text.contains("times the random writes"), "{text}");
 }
 
 #[test]
 fn two_runs_have_neither_an_interval_nor_a_p_value_and_say_so() {
     let view = given::view(&fixture::with(2, 7_600.0));
-    let own: Vec<_> =
+    let comparisons: Vec<_> =
         view.figures.iter().flat_map(|row| row.comparisons.iter().flatten()).collect();
-    assert!(own.iter().all(|c| c.low.is_none() && c.high.is_none()), "{own:?}");
+    assert!(comparisons.iter().all(|c| c.low.is_none() && c.high.is_none()), "{comparisons:?}");
     assert!(
         view.summary.contains(
             "(unclear, fewer than 5 repeats decide nothing, 2 runs give no interval, 2 + 2 runs)"
@@ -284,7 +286,7 @@ fn a_sweep_is_told_by_the_unit_of_its_figure_and_over_equal_ranges_alone() {
     let alone = |metric: &str| {
         let mut set = given::swept();
         set.manifest.plan.variants.truncate(1);
-        set.manifest.plan.questions.retain(|asked| asked.metric == metric);
+        set.manifest.plan.questions.retain(|question| question.metric == metric);
         headline(&set)
     };
     assert!(alone("iops").contains("random writes become 3 times as many"), "{}", alone("iops"));
@@ -296,9 +298,9 @@ fn a_sweep_is_told_by_the_unit_of_its_figure_and_over_equal_ranges_alone() {
     for cell in set.cells.iter_mut().filter(|cell| cell.entry.variant == "vdo") {
         cell.record.as_mut().unwrap().stages.pop();
     }
-    let said = headline(&set);
-    assert!(said.starts_with("From depth 1 to 32, plain does 3 times the random writes"), "{said}");
-    assert!(!said.contains("vdo"), "{said}");
+    let text = headline(&set);
+    assert!(text.starts_with("From depth 1 to 32, plain does 3 times the random writes"), "{text}");
+    assert!(!text.contains("vdo"), "{text}");
 }
 
 #[test]
@@ -310,8 +312,8 @@ fn a_sweep_whose_ends_overlap_claims_no_direction() {
             let odd = cell.entry.repeat % 2 == 1;
             let stages = &mut cell.record.as_mut().unwrap().stages;
             let point = if odd { "random-write depth=1" } else { "random-write depth=32" };
-            let own = stages.iter_mut().find(|stage| stage.name == point).unwrap();
-            own.load.as_mut().unwrap().duration_ns /= 3;
+            let record = stages.iter_mut().find(|stage| stage.name == point).unwrap();
+            record.load.as_mut().unwrap().duration_ns /= 3;
         }
         set
     };
@@ -328,8 +330,8 @@ fn a_sweep_whose_ends_overlap_claims_no_direction() {
     alone.manifest.plan.questions.clear();
     alone.cells.retain(|cell| cell.entry.variant == "plain");
     let view = given::view(&alone);
-    let said = &view.verdicts.first().unwrap().text;
-    assert!(said.contains("their runs overlap") && !said.contains("most in"), "{said}");
+    let text = &view.verdicts.first().unwrap().text;
+    assert!(text.contains("their runs overlap") && !text.contains("most in"), "{text}");
 }
 
 #[test]
@@ -337,10 +339,10 @@ fn a_percentile_of_few_ios_says_so_on_page_and_terminal_and_asks_for_no_more_run
     let mut set = measured();
     let records = set.cells.iter_mut().filter_map(|cell| cell.record.as_mut());
     let loads = records.flat_map(|r| &mut r.stages).filter_map(|stage| stage.load.as_mut());
-    loads.flat_map(|load| load.operations.values_mut()).for_each(|own| own.ios = 999);
-    set.manifest.plan.questions.retain(|asked| asked.metric == "latency_p99_ns");
-    let said = headline(&set);
-    assert!(said.ends_with("; too few I/Os to tell."), "{said}");
+    loads.flat_map(|load| load.operations.values_mut()).for_each(|operation| operation.ios = 999);
+    set.manifest.plan.questions.retain(|question| question.metric == "latency_p99_ns");
+    let text = headline(&set);
+    assert!(text.ends_with("; too few I/Os to tell."), "{text}");
     let view = given::view(&set);
     let reason = "fewer than 10 I/Os of a run lie beyond this percentile";
     assert!(report::terminal::text(&view, 200, false).contains(reason));

@@ -56,8 +56,8 @@ fn every_expectation_stands_beside_what_was_found_and_its_source() {
 #[test]
 fn scale_kernel_and_disturbed_cells_are_told_of_each_run() {
     let mut set = fixture::with(1, 6_000.0);
-    let told = |set: &results::ResultSet| markdown(&[given::view(set)]);
-    let page = told(&set);
+    let page_of = |set: &results::ResultSet| markdown(&[given::view(set)]);
+    let page = page_of(&set);
     assert!(page.contains("* scale: none: as the file has it\n"), "{page}");
     assert!(page.contains("* disturbed cells: none\n"), "{page}");
     assert!(page.contains("* a repeat took: "), "{page}");
@@ -67,7 +67,7 @@ fn scale_kernel_and_disturbed_cells_are_told_of_each_run() {
     set.cells[0].entry.disturbed_percent = Some(34.0);
     let guest = [("kernel".to_owned(), "Linux of the guest".to_owned())];
     set.manifest.guest = Some(MachineFacts(guest.into()));
-    let page = told(&set);
+    let page = page_of(&set);
     assert!(page.contains("* scale: full\n"), "{page}");
     assert!(page.contains("* disturbed cells: 1 of 2\n"), "{page}");
     assert!(page.contains("* kernel: Linux of the guest\n"), "{page}");
@@ -91,8 +91,8 @@ fn what_is_expected_at_another_scale_says_why_and_threads_are_told_where_they_ar
         ..ExpectedFigure::new(figure, Bound::Above(50.0))
     }];
     let page = markdown(&[given::view(&set)]);
-    let said = "cannot be said: expected at scale full alone: two CPUs show nothing";
-    assert!(page.contains(said), "{page}");
+    let why = "cannot be said: expected at scale full alone: two CPUs show nothing";
+    assert!(page.contains(why), "{page}");
     assert!(given::page(&set).contains(", at scale full: two CPUs show nothing"));
     assert!(page.contains("The busiest thread of each kind"), "{page}");
     let row =
@@ -111,8 +111,8 @@ fn why_an_experiment_ran_once_is_said_where_the_catalogue_chose_it() {
     let why = "* repeats of each variant: 1, since a repeat takes more than three minutes";
     assert!(page(1, &chosen).contains(why));
     assert!(page(5, &chosen).contains("* repeats of each variant: 5\n"));
-    let asked = page(1, &[&chosen[..], &["--repeat", "1"]].concat());
-    assert!(asked.contains("* repeats of each variant: 1\n"), "{asked}");
+    let once = page(1, &[&chosen[..], &["--repeat", "1"]].concat());
+    assert!(once.contains("* repeats of each variant: 1\n"), "{once}");
 }
 
 #[test]
@@ -233,12 +233,12 @@ fn a_place_at_which_nothing_turns_is_told_as_such_with_the_runs_that_were_looked
         source: Some("figure 5.3".into()),
         ..ExpectedFigure::new(figure, Bound::Below(1e9))
     }];
-    let told = |set: &results::ResultSet| markdown(&[given::view(set)]);
-    let page = told(&set);
+    let page_of = |set: &results::ResultSet| markdown(&[given::view(set)]);
+    let page = page_of(&set);
     let row = page.lines().find(|line| line.contains("throughput turns")).unwrap();
     assert!(row.contains("it does not turn, 5 repeats | differs"), "{row}");
     set.cells = fixture::with_a_step(5).cells;
-    let page = told(&set);
+    let page = page_of(&set);
     let row = page.lines().find(|line| line.contains("throughput turns")).unwrap();
     assert!(row.contains("MiB") && row.contains("as the source found"), "{row}");
 }
@@ -248,7 +248,7 @@ fn an_expectation_of_too_few_ios_says_so_wherever_it_stands() {
     let mut set = fixture::result();
     let records = set.cells.iter_mut().filter_map(|cell| cell.record.as_mut());
     let loads = records.flat_map(|record| &mut record.stages).filter_map(|s| s.load.as_mut());
-    loads.flat_map(|load| load.operations.values_mut()).for_each(|own| own.ios = 20);
+    loads.flat_map(|load| load.operations.values_mut()).for_each(|operation| operation.ios = 20);
     let figure = FigureName {
         metric: "latency_p999_ns".into(),
         stage: None,

@@ -83,7 +83,7 @@ fn names_of_others_cannot_send_codes_to_the_terminal() {
 #[test]
 fn long_tables_have_what_is_asked_and_the_main_figures_unless_all_are_wanted() {
     let mut view = given::view(&fixture::result());
-    let whole = report::terminal::whole(&view, 100, false);
+    let whole = report::terminal::full_text(&view, 100, false);
     assert_eq!(whole, text(&view, 100, false), "few are all shown");
     let rows = view.figures.clone();
     for stage in 1..10 {
@@ -96,7 +96,7 @@ fn long_tables_have_what_is_asked_and_the_main_figures_unless_all_are_wanted() {
     assert!(few.contains("IOPS") && !few.contains("median latency"), "{few}");
     let left_out = few.lines().find(|line| line.contains("more figures of each variant")).unwrap();
     assert!(left_out.ends_with("fathom show RESULT --all"), "{left_out}");
-    assert!(report::terminal::whole(&view, 100, false).contains("median latency"));
+    assert!(report::terminal::full_text(&view, 100, false).contains("median latency"));
 }
 
 #[test]
@@ -105,12 +105,12 @@ fn what_the_base_alone_has_stands_once_whatever_many_others_lack_it() {
     let lost = set.manifest.plan.variants[1].clone();
     set.manifest.plan.variants.push(results::model::VariantFacts { name: "lost".into(), ..lost });
     let mut view = given::view(&set);
-    let told = text(&view, 100, false);
-    assert_eq!(told.matches("only plain").count(), 0, "vdo has the same: {told}");
+    let short = text(&view, 100, false);
+    assert_eq!(short.matches("only plain").count(), 0, "vdo has the same: {short}");
     let rows = view.figures.iter_mut().filter(|row| row.label == "p99 latency");
     rows.for_each(|row| row.values[1] = None);
-    let told = text(&view, 100, false);
-    assert_eq!(told.matches("only plain").count(), 1, "{told}");
+    let short = text(&view, 100, false);
+    assert_eq!(short.matches("only plain").count(), 1, "{short}");
 }
 
 #[test]
@@ -132,10 +132,10 @@ fn where_nothing_that_was_asked_is_there_the_summary_says_so_and_does_not_end_wi
     {
         stage.layers.clear();
     }
-    let told = text(&given::view(&set), 200, false);
-    let first = told.split("\n\n").next().unwrap();
+    let summary = text(&given::view(&set), 200, false);
+    let first = summary.split("\n\n").next().unwrap();
     assert!(
         first.ends_with("The questions have no answer: no run has a figure that is asked about."),
-        "{told}"
+        "{summary}"
     );
 }

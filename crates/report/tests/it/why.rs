@@ -29,9 +29,9 @@ fn copies() -> ResultSet {
         let bytes = of(2_400.0 * 4096.0, 16_800.0 * 4096.0);
         let disk = [("device_reads", of(2_400.0, 16_800.0)), ("device_read_bytes", bytes)];
         record.layers.insert("data".into(), disk.map(|(id, value)| (id.to_owned(), value)).into());
-        if let Some(own) = record.layers.get_mut("vdo") {
-            own.insert("dedupe_advice_valid".into(), Some(8_000.0));
-            own.insert("dedupe_advice_stale".into(), Some(400.0));
+        if let Some(counters) = record.layers.get_mut("vdo") {
+            counters.insert("dedupe_advice_valid".into(), Some(8_000.0));
+            counters.insert("dedupe_advice_stale".into(), Some(400.0));
         }
     }
     set
@@ -41,21 +41,21 @@ fn copies() -> ResultSet {
 fn why_is_answered_with_what_was_counted_in_plain_words_and_the_layers_word_behind() {
     let view = given::view(&copies());
     let why = view.why.as_ref().expect("the page has the cause");
-    assert_eq!(why.of, "Why vdo takes 4.7 times as long as plain");
+    assert_eq!(why.title, "Why vdo takes 4.7 times as long as plain");
     let first = &why.causes[0];
-    let said = "7 times the reads reached the disk; half of the bytes read are VDO comparing duplicates with what it has stored.";
-    assert_eq!(first.text, said);
+    let sentence = "7 times the reads reached the disk; half of the bytes read are VDO comparing duplicates with what it has stored.";
+    assert_eq!(first.text, sentence);
     assert_eq!(
         first.counters,
         "reads: vdo 16,800, plain 2,400; stored blocks read to compare: 8,400"
     );
     assert!(why.causes.len() <= 3, "{why:?}");
     let page = report::html::page(std::slice::from_ref(&view));
-    assert!(page.contains(said) && page.contains("(reads: vdo 16,800"), "on the page");
+    assert!(page.contains(sentence) && page.contains("(reads: vdo 16,800"), "on the page");
     let terminal = report::terminal::text(&view, 200, false);
-    assert!(terminal.contains(&format!("{}:\n  {said}\n", why.of)), "{terminal}");
+    assert!(terminal.contains(&format!("{}:\n  {sentence}\n", why.title)), "{terminal}");
     assert!(terminal.contains("Counted, not proved"), "{terminal}");
-    assert_eq!(report::json::json(&view)["why"]["causes"][0]["text"], said);
+    assert_eq!(report::json::json(&view)["why"]["causes"][0]["text"], sentence);
 }
 
 /// The view with these findings alone.
@@ -72,8 +72,8 @@ fn causes(view: &View) -> Vec<&str> {
 fn a_part_that_is_more_than_the_bytes_that_moved_is_no_part() {
     let mut set = copies();
     let records = set.cells.iter_mut().filter_map(|cell| cell.record.as_mut());
-    for own in records.filter_map(|record| record.layers.get_mut("vdo")) {
-        own.insert("dedupe_advice_valid".into(), Some(80_000.0));
+    for counters in records.filter_map(|record| record.layers.get_mut("vdo")) {
+        counters.insert("dedupe_advice_valid".into(), Some(80_000.0));
     }
     let view = given::view(&set);
     assert_eq!(causes(&view)[0], "7 times the reads reached the disk.");
@@ -114,12 +114,12 @@ fn a_limit_is_a_reason_where_the_base_has_not_the_same() {
         ..Finding::default()
     };
     let set = copies();
-    let told = |findings: &[Finding]| {
+    let is_cause = |findings: &[Finding]| {
         causes(&with_findings(&set, findings)).contains(&"The disk was busy.")
     };
-    assert!(told(&[busy("vdo: data", 100.0)]));
-    assert!(told(&[busy("vdo: data", 100.0), busy("plain: data", 60.0)]));
-    assert!(!told(&[busy("vdo: data", 100.0), busy("plain: data", 97.0)]));
+    assert!(is_cause(&[busy("vdo: data", 100.0)]));
+    assert!(is_cause(&[busy("vdo: data", 100.0), busy("plain: data", 60.0)]));
+    assert!(!is_cause(&[busy("vdo: data", 100.0), busy("plain: data", 97.0)]));
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn a_limit_of_another_stage_is_no_reason() {
     }
     let cell = set.cells_of("vdo").next().unwrap();
     let (index, stages) = (cell.entry.index, cell.record.as_ref().unwrap().stages.clone());
-    let told = |stage: usize| {
+    let is_cause = |stage: usize| {
         let (start_ns, end_ns) = (stages[stage].start_ns, stages[stage].end_ns.unwrap());
         let finding = Finding {
             subject: Some("vdo".into()),
@@ -152,7 +152,7 @@ fn a_limit_of_another_stage_is_no_reason() {
         let view = with_findings(&set, &[finding]);
         causes(&view).contains(&"A thread was busy.")
     };
-    assert!(told(2) && !told(1));
+    assert!(is_cause(2) && !is_cause(1));
 }
 
 #[test]

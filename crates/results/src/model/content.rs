@@ -102,18 +102,18 @@ impl ContentFigure {
 }
 
 /// Makes a figure that cannot be asked for.
-const fn found(
+const fn measured_only(
     id: &'static str,
     name: &'static str,
     achieved: fn(&AchievedContent) -> Option<f64>,
 ) -> ContentFigure {
-    let asked: fn(&AskedContent) -> Option<f64> = |_| None;
+    let never: fn(&AskedContent) -> Option<f64> = |_| None;
     ContentFigure {
         id,
         name,
         title: name,
         short: name,
-        asked,
+        asked: never,
         achieved,
         error: None,
         errors_of_half: NORMAL,
@@ -121,19 +121,19 @@ const fn found(
 }
 
 const DUPLICATE_ERROR: ContentFigure =
-    found("duplicate_error_points", "standard error of the duplicates", |c| {
+    measured_only("duplicate_error_points", "standard error of the duplicates", |c| {
         c.duplicate_error_points
     });
 const LIVE_ERROR: ContentFigure =
-    found("live_duplicate_error_points", "standard error of the live duplicates", |c| {
+    measured_only("live_duplicate_error_points", "standard error of the live duplicates", |c| {
         c.live_duplicate_error_points
     });
 const LZ4_ERROR: ContentFigure =
-    found("lz4_saving_error_points", "standard error of LZ4's saving", |c| {
+    measured_only("lz4_saving_error_points", "standard error of LZ4's saving", |c| {
         c.lz4_saving_error_points
     });
 const PACKER_ERROR: ContentFigure =
-    found("packer_saving_error_points", "standard error of the packer's saving", |c| {
+    measured_only("packer_saving_error_points", "standard error of the packer's saving", |c| {
         c.packer_saving_error_points
     });
 
@@ -203,13 +203,15 @@ const BESIDE: [ContentFigure; 8] = [
         error: None,
         errors_of_half: NORMAL,
     },
-    found("blocks", "blocks written", |c| c.blocks.map(|n| n as f64)),
-    found("blocks_sampled", "blocks in the sample", |c| c.blocks_sampled.map(|n| n as f64)),
+    measured_only("blocks", "blocks written", |c| c.blocks.map(|n| n as f64)),
+    measured_only("blocks_sampled", "blocks in the sample", |c| c.blocks_sampled.map(|n| n as f64)),
     DUPLICATE_ERROR,
     LZ4_ERROR,
     PACKER_ERROR,
     LIVE_ERROR,
-    found("live_blocks", "blocks that the addresses hold", |c| c.live_blocks.map(|n| n as f64)),
+    measured_only("live_blocks", "blocks that the addresses hold", |c| {
+        c.live_blocks.map(|n| n as f64)
+    }),
 ];
 
 /// Returns every figure of content that is summarised over repeats.
@@ -233,10 +235,10 @@ mod tests {
             let one = format!("{{\"{}\": 7}}", figure.id);
             let achieved: AchievedContent = serde_json::from_str(&one).unwrap();
             assert_eq!((figure.achieved)(&achieved), Some(7.0), "{}", figure.id);
-            let asked: AskedContent = serde_json::from_str(&one).unwrap();
+            let requested: AskedContent = serde_json::from_str(&one).unwrap();
             let takes = serde_json::to_value(AskedContent::default()).unwrap();
             let takes = takes.get(figure.id).is_some();
-            assert_eq!((figure.asked)(&asked), takes.then_some(7.0), "{}", figure.id);
+            assert_eq!((figure.asked)(&requested), takes.then_some(7.0), "{}", figure.id);
             assert!(seen.insert(figure.id), "{} twice", figure.id);
             let error = figure.error.map(|error| error.id);
             assert!(error.is_none_or(|id| content_figure(id).is_some()), "{}", figure.id);
@@ -247,9 +249,9 @@ mod tests {
     fn results_that_told_asked_and_achieved_by_one_type_are_read() {
         let old = r#"{"duplicate_percent": 50.0, "lz4_saving_percent": 60.0, "zero_percent": 0.0, "blocks": null,
                       "blocks_sampled": null, "duplicate_error_points": null, "lz4_size_mean_bytes": 1638.0}"#;
-        let asked: AskedContent = serde_json::from_str(old).unwrap();
-        assert_eq!(asked.duplicate_percent, Some(50.0));
-        assert_eq!(asked.packer_saving_percent, None);
+        let requested: AskedContent = serde_json::from_str(old).unwrap();
+        assert_eq!(requested.duplicate_percent, Some(50.0));
+        assert_eq!(requested.packer_saving_percent, None);
         let achieved: AchievedContent = serde_json::from_str(old).unwrap();
         assert_eq!((achieved.zero_percent, achieved.blocks), (Some(0.0), None));
     }

@@ -237,7 +237,7 @@ impl PlanFacts {
 
     /// Returns the facts of a metric that is not in the catalogue: a figure that a stage picks from the output of its command.
     pub fn picked_figure(&self, stage: Option<&str>, name: &str) -> Option<&PickedFacts> {
-        self.picked(stage).find(|(_, own, _)| *own == name).map(|(.., facts)| facts)
+        self.picked(stage).find(|(_, figure, _)| *figure == name).map(|(.., facts)| facts)
     }
 }
 

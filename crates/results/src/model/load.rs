@@ -333,13 +333,14 @@ mod tests {
     #[test]
     fn cost_on_a_tree_is_told_for_what_was_tried_and_not_for_what_makes_it_durable() {
         let mut load = LoadSummary::empty(units::Seed(1));
-        let own = |ios, attempted| OperationSummary { ios, attempted, ..Default::default() };
+        let summary = |ios, attempted| OperationSummary { ios, attempted, ..Default::default() };
         let all = [("create", 60, Some(100)), ("fsync", 40, Some(40)), ("fdatasync", 5, Some(5))];
-        load.operations = all.map(|(name, ios, tried)| (name.to_owned(), own(ios, tried))).into();
+        load.operations =
+            all.map(|(name, ios, tried)| (name.to_owned(), summary(ios, tried))).into();
         assert_eq!(load.counted_ios(), 100);
         load.operations.remove("create");
         assert_eq!(load.counted_ios(), 45, "where there is nothing else");
-        load.operations = [("read".to_owned(), own(7, None))].into();
+        load.operations = [("read".to_owned(), summary(7, None))].into();
         assert_eq!(load.counted_ios(), 7);
     }
 

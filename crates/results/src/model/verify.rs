@@ -279,8 +279,8 @@ mod tests {
             ("0 wrong of 8,192 checked, of 8,200 read", None)
         );
         let one = VerifyFigures { foreign: 1, ..clean.clone() };
-        let said = "verification found 1 foreign block among 8,192 checked";
-        assert_eq!(one.accusation().as_deref(), Some(said));
+        let sentence = "verification found 1 foreign block among 8,192 checked";
+        assert_eq!(one.accusation().as_deref(), Some(sentence));
         let many = VerifyFigures { torn: 2, stale: 1, foreign: 1260, ..clean };
         assert_eq!(
             many.to_string(),

@@ -39,7 +39,7 @@ pub fn written<'a>(stages: impl IntoIterator<Item = &'a StageRecord>) -> Written
     let filled = |stage: &StageRecord| stage.fill.as_ref().is_some_and(|f| f.bytes_written > 0);
     let copied =
         stages.iter().any(|stage| stage.traits().data == StageData::Foreign || filled(stage));
-    let asked = loads
+    let requested = loads
         .iter()
         .filter_map(|load| load.asked.clone())
         .reduce(|one, other| agreed(&one, &other));
@@ -47,7 +47,7 @@ pub fn written<'a>(stages: impl IntoIterator<Item = &'a StageRecord>) -> Written
     let achieved = all
         .filter(|_| !copied)
         .and_then(|all| all.into_iter().reduce(|one, other| together(&one, &other)));
-    Written { loads: loads.len(), asked, achieved }
+    Written { loads: loads.len(), asked: requested, achieved }
 }
 
 /// Returns the figures for which the same was asked of both loads.

@@ -54,8 +54,8 @@ fn a_changed_digit_in_any_file_names_the_file() {
         let digit = changed.iter().rposition(u8::is_ascii_digit).unwrap();
         changed[digit] = b'0' + (changed[digit] - b'0' + 1) % 10;
         fs::write(at.join(&file), &changed).unwrap();
-        let said = checksums::check(&at).unwrap();
-        assert_eq!(said, Seal::Broken(vec![format!("{file} was changed")]));
+        let seal = checksums::check(&at).unwrap();
+        assert_eq!(seal, Seal::Broken(vec![format!("{file} was changed")]));
         fs::write(at.join(&file), &whole).unwrap();
     }
     assert_eq!(read(&at), Seal::Whole);

@@ -102,9 +102,9 @@ fn the_cell_that_was_stopped_is_told_from_those_that_never_began() {
         truth.manifest.cells[index] = truth.cells[index].entry.clone();
     }
     fixture::write(&truth, &mut DirSink::create(&at).unwrap()).unwrap();
-    let told = open(&at).unwrap().incomplete.unwrap();
+    let incomplete = open(&at).unwrap().incomplete.unwrap();
     let wanted = "3 of 4 cells give no figures: 2 interrupted (stopped by the user), 1 not begun";
-    assert!(told.starts_with(wanted), "{told}");
+    assert!(incomplete.starts_with(wanted), "{incomplete}");
 }
 
 #[test]
@@ -137,17 +137,17 @@ fn a_figure_that_a_cell_lacks_is_a_loss_unless_another_version_went_on_with_the_
     let stages = of_vdo.record.iter_mut().flat_map(|record| &mut record.stages);
     let figures = stages.flat_map(|stage| stage.layers.values_mut()).next().unwrap();
     assert!(figures.pop_first().is_some());
-    let mut told = |tool_version: Option<&str>| {
+    let mut lacks = |tool_version: Option<&str>| {
         let dir = tempfile::tempdir().unwrap();
         let at = dir.path().join("r");
         let (started_utc, command) = ("2026-11-21T12:00:00Z".to_owned(), Vec::new());
         let tool_version = tool_version.map(str::to_owned);
         truth.manifest.resumed = vec![ResumeFacts { started_utc, command, kept: 3, tool_version }];
         fixture::write(&truth, &mut DirSink::create(&at).unwrap()).unwrap();
-        open(&at).unwrap().incomplete.is_some_and(|told| told.contains("figures of"))
+        open(&at).unwrap().incomplete.is_some_and(|why| why.contains("figures of"))
     };
-    assert!(told(Some(&version)));
-    assert!(!told(Some("0.0.1")) && !told(None));
+    assert!(lacks(Some(&version)));
+    assert!(!lacks(Some("0.0.1")) && !lacks(None));
 }
 
 #[test]
@@ -162,18 +162,18 @@ fn a_copy_of_a_cell_under_the_names_of_another_is_told_by_its_times() {
     }
     let (of, to) = (0, result.cells.len() - 1);
     let copy = result.cells[of].record.clone().unwrap();
-    let own = result.cells[to].record.as_mut().unwrap();
-    let names = own.clone();
-    *own = copy;
-    (own.index, own.variant, own.repeat, own.seed) =
+    let record = result.cells[to].record.as_mut().unwrap();
+    let names = record.clone();
+    *record = copy;
+    (record.index, record.variant, record.repeat, record.seed) =
         (names.index, names.variant, names.repeat, names.seed);
     result.cells[to].rows = result.cells[of].rows.clone();
     fixture::write(&result, &mut DirSink::create(&at).unwrap()).unwrap();
     results::checksums::write(&at).unwrap();
     let read = open(&at).unwrap();
     assert!(read.cells[of].record.is_some() && read.cells[to].record.is_none());
-    let said = format!("{:?}", read.seal);
-    assert!(said.contains("has the times of cell"), "{said}");
+    let seal = format!("{:?}", read.seal);
+    assert!(seal.contains("has the times of cell"), "{seal}");
 }
 
 #[test]
@@ -195,9 +195,9 @@ fn no_file_is_read_further_than_a_run_can_have_written_it_and_each_that_is_longe
         // Nothing but a hole: it takes no space.
         fs::File::options().write(true).open(&path).unwrap().set_len(size).unwrap();
         let read = open(&at).unwrap();
-        let told = read.incomplete.unwrap();
+        let incomplete = read.incomplete.unwrap();
         let wanted = format!("a file is longer than {most}, the most that is read of it ({name})");
-        assert!(told.contains(&wanted), "{told}");
+        assert!(incomplete.contains(&wanted), "{incomplete}");
         assert!(read.experiment_toml.is_none_or(|text| text.len() < 1 << 20));
         fs::write(&path, kept).unwrap();
     }
@@ -217,11 +217,11 @@ fn a_run_that_goes_on_is_told_from_one_that_was_killed() {
     truth.manifest.outcome = None;
     let mut held = DirSink::create(&at).unwrap();
     fixture::write(&truth, &mut held).unwrap();
-    let told = |why: &str| {
-        let told = open(&at).unwrap().incomplete.unwrap();
-        assert!(told.contains(why), "{told}");
+    let expect = |why: &str| {
+        let incomplete = open(&at).unwrap().incomplete.unwrap();
+        assert!(incomplete.contains(why), "{incomplete}");
     };
-    told("the run still goes on");
+    expect("the run still goes on");
     drop(held);
-    told("the run was killed, or this is a copy from before its end");
+    expect("the run was killed, or this is a copy from before its end");
 }

@@ -31,8 +31,8 @@ fn stages_of_earlier_versions_have_the_traits_of_their_kind() {
 
 #[test]
 fn traits_that_were_recorded_say_more_than_the_name() {
-    let own = StageTraits { timed: true, ..StageTraits::of(StageData::Foreign) };
-    let stage = StageRecord { traits: Some(own), ..old("wait") };
+    let recorded = StageTraits { timed: true, ..StageTraits::of(StageData::Foreign) };
+    let stage = StageRecord { traits: Some(recorded), ..old("wait") };
     let json = serde_json::to_string(&stage).unwrap();
-    assert_eq!(serde_json::from_str::<StageRecord>(&json).unwrap().traits(), own);
+    assert_eq!(serde_json::from_str::<StageRecord>(&json).unwrap().traits(), recorded);
 }

@@ -19,8 +19,8 @@ fn cell(loads: &[(bool, Option<AchievedContent>)]) -> CellRecord {
     for (measured, achieved) in loads {
         let mut stage = StageRecord { measured: *measured, ..stage.clone() };
         let load = stage.load.as_mut().unwrap();
-        let asked = AskedContent { duplicate_percent: Some(50.0), ..AskedContent::default() };
-        (load.asked, load.achieved) = (Some(asked), achieved.clone());
+        let requested = AskedContent { duplicate_percent: Some(50.0), ..AskedContent::default() };
+        (load.asked, load.achieved) = (Some(requested), achieved.clone());
         record.stages.push(stage);
     }
     record

@@ -37,9 +37,9 @@ impl Begun {
         let is_of_before = !lines.is_empty() && lines.iter().all(|line| line.step.is_none());
         match numbers(&steps, planned).filter(|_| !is_of_before) {
             Some(numbers) => {
-                by_number(numbers.into_iter().zip(steps), lines, data.state().ended(), executor)
+                by_number(numbers.into_iter().zip(steps), lines, data.state().is_final(), executor)
             }
-            None => by_text(steps, lines, data.state().ended(), executor),
+            None => by_text(steps, lines, data.state().is_final(), executor),
         }
     }
 }

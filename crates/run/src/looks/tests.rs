@@ -344,7 +344,7 @@ fn a_guest_that_dies_in_the_last_cell_before_a_look_leaves_the_look_to_the_host(
     let why = ran.set.incomplete.clone().unwrap();
     assert!(why.contains("1 of 16 cells give no figures"), "{why}");
     // One repeat has one side only.
-    let asked = analyse(&ran.set).comparisons.into_iter().filter(|c| c.asked() && c.n > 0);
+    let asked = analyse(&ran.set).comparisons.into_iter().filter(|c| c.is_asked_about() && c.n > 0);
     assert!(asked.into_iter().all(|c| (c.n, c.dropped) == (7, 1)));
 }
 
@@ -366,7 +366,7 @@ fn without_time_for_another_repeat_the_run_stops_and_leaves_open_what_is_open() 
     assert_eq!(ran.set.manifest.stopped, Some(StoppedFacts { after: 1, why: StopReason::Time }));
     // It asks before every repeat: the time may be over before any.
     assert_eq!(ran.missions[0].asks.len(), 26);
-    let asked = analyse(&ran.set).comparisons.into_iter().filter(|c| c.asked());
+    let asked = analyse(&ran.set).comparisons.into_iter().filter(|c| c.is_asked_about());
     assert!(asked.into_iter().all(|c| c.decided_after.is_none()));
 }
 

@@ -25,7 +25,7 @@ fn names_end_with_units_types_follow_what_is_counted_and_labels_are_escaped() {
         "# TYPE fathom_bcache_io_errors unknown",
         "fathom_filesystem_free_bytes{device=\"/srv\",layer=\"xfs\"} 4096",
     ] {
-        assert!(text.lines().any(|own| own == line), "{line}\n{text}");
+        assert!(text.lines().any(|printed| printed == line), "{line}\n{text}");
     }
     assert!(text.ends_with("\n# EOF\n"), "{text}");
     assert!(!text.contains("read_hits") && !text.contains("size_bytes"), "no data is no sample");

@@ -9,7 +9,7 @@ fn look(at_s: f64, reads: f64, writes_in: f64, cpu_s: f64) -> Look {
     let device = DeviceLook {
         at_s,
         io: numbers(&[("reads", reads), ("read_ms", 2.0 * reads), ("in_flight", 3.0)]),
-        own: numbers(&[("biosIn.write", writes_in), ("dataBlocksUsed", 7.0 + at_s)]),
+        own_numbers: numbers(&[("biosIn.write", writes_in), ("dataBlocksUsed", 7.0 + at_s)]),
     };
     let thread = ThreadLook { name: "vdo0:journalQ0".to_owned(), cpu_s };
     Look {

@@ -26,9 +26,13 @@ fn the_cause_of_every_case_is_named_with_its_number_and_where_it_was_read() {
         let found = found(case);
         for cause in &case.causes {
             let rules: Vec<_> = found.iter().map(|finding| &finding.rule).collect();
-            let own = found.iter().find(|finding| finding.rule == *cause);
-            let own = own.unwrap_or_else(|| panic!("{}: no {cause} in {rules:?}", case.name));
-            assert!(own.evidence.contains("(read: ") && !own.remedy.is_empty(), "{own:#?}");
+            let finding = found.iter().find(|finding| finding.rule == *cause);
+            let finding =
+                finding.unwrap_or_else(|| panic!("{}: no {cause} in {rules:?}", case.name));
+            assert!(
+                finding.evidence.contains("(read: ") && !finding.remedy.is_empty(),
+                "{finding:#?}"
+            );
         }
         assert!(found.iter().any(|finding| finding.rule == "looked_at"), "{}", case.name);
     }

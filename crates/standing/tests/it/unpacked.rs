@@ -48,7 +48,7 @@ impl Case {
 
     /// The text of a file with another one in its place.
     pub fn change(&mut self, path: &str, from: &str, to: &str) {
-        let (_, text) = self.files.iter_mut().find(|(own, _)| own == path).unwrap();
+        let (_, text) = self.files.iter_mut().find(|(name, _)| name == path).unwrap();
         assert!(text.contains(from), "{path}: {from}");
         *text = text.replace(from, to);
     }

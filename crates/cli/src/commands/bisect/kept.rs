@@ -21,7 +21,7 @@ pub enum Found {
 }
 
 /// Looks for a result.
-pub fn found(dir: &Path) -> Result<Found, Failure> {
+pub fn look_for(dir: &Path) -> Result<Found, Failure> {
     // An empty one was cut off before anything was written.
     let empty = std::fs::read_dir(dir).is_ok_and(|mut inside| inside.next().is_none());
     if empty || dir.symlink_metadata().is_err() {
@@ -41,7 +41,7 @@ pub fn found(dir: &Path) -> Result<Found, Failure> {
 pub fn replay(state: &mut State, out: &Path) -> Result<(), Failure> {
     while let Next::Measure { beside, pairs } = state.bisection.next() {
         let folder = state.folder(beside);
-        let Found::Ended(set) = found(&out.join(&folder))? else { break };
+        let Found::Ended(set) = look_for(&out.join(&folder))? else { break };
         add(state, (beside, folder, pairs), &set)?;
     }
     Ok(())
@@ -64,11 +64,11 @@ pub fn add(
     }
     let names = names(state, set);
     let names = [names[0].as_str(), names[1].as_str()];
-    let (asked, found) = (&state.asked.figure, analyse(set));
+    let (question, found) = (&state.asked.figure, analyse(set));
     if matches!(beside, Beside::Candidate(_)) {
-        good_stands((set, &found), names[0], asked, repeats)?;
+        good_stands((set, &found), names[0], question, repeats)?;
     }
-    let pairs = pairs(&found, names, asked, repeats)?;
+    let pairs = pairs(&found, names, question, repeats)?;
     state.bisection.add(beside, pairs);
     state.parts.push(Part { beside, folder, repeats });
     state.first.get_or_insert_with(|| Box::new(set.manifest.clone()));
@@ -110,14 +110,14 @@ pub fn names(state: &State, set: &ResultSet) -> [String; 2] {
 pub fn good_stands(
     (set, found): (&ResultSet, &Analysis),
     good: &str,
-    asked: &AskedMetric,
+    question: &AskedMetric,
     repeats: u32,
 ) -> Result<(), Failure> {
-    let values = pairs(found, [good, good], asked, repeats)?;
+    let values = pairs(found, [good, good], question, repeats)?;
     if values.iter().flatten().any(|(value, _)| *value > 0.0) {
         return Ok(());
     }
-    let (dir, metric) = (set.path.display(), &asked.metric);
+    let (dir, metric) = (set.path.display(), &question.metric);
     let message = format!(
         "The good one has no {metric} above zero in {dir}: whatever is wrong is not the candidate"
     );
@@ -142,15 +142,15 @@ fn too_few(names: [&str; 2], (scope, metric): (&Scope, &str), ios: u64) -> Failu
 pub fn pairs(
     found: &Analysis,
     names: [&str; 2],
-    asked: &AskedMetric,
+    question: &AskedMetric,
     repeats: u32,
 ) -> Result<Vec<Pair>, Failure> {
-    let scopes = analysis::scopes(found, names, asked);
+    let scopes = analysis::scopes(found, names, question);
     let mut scopes = scopes.iter();
     match (scopes.next(), scopes.next()) {
         (None, _) => Ok(vec![None; repeats as usize]),
         (Some(scope), None) => {
-            let figure = (scope, asked.metric.as_str());
+            let figure = (scope, question.metric.as_str());
             match analysis::few_ios_of(found, names, figure) {
                 None => Ok(analysis::beside(found, names, figure, repeats)),
                 Some(ios) => Err(too_few(names, figure, ios)),
@@ -159,7 +159,7 @@ pub fn pairs(
         (Some(one), Some(other)) => {
             let all: Vec<String> =
                 [one, other].into_iter().chain(scopes).map(Scope::name).collect();
-            let message = format!("{} is of several: {}", asked.metric, all.join(", "));
+            let message = format!("{} is of several: {}", question.metric, all.join(", "));
             Err(Failure::usage(message)
                 .with_help("name the one that is meant with --stage, --operation or --layer"))
         }

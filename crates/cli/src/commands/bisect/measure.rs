@@ -11,7 +11,7 @@ use run::{Earlier, ExperimentSource, FULL, LAB, RunOutcome, RunRequest};
 use stats::bisect::Rules;
 use units::{Better, Seed};
 
-use super::kept::{Found, found};
+use super::kept::{Found, look_for};
 use crate::args::{BisectFigureArgs, Common, Gates, GuestArgs, HostArgs, LabRunArgs, RunArgs};
 use crate::choices::say_notes;
 use crate::commands::{lab, run as local};
@@ -75,10 +75,10 @@ impl Bench {
             local::say_about(figure.scale.as_deref(), &mut paper);
         }
         let BisectFigureArgs { metric, stage, operation, layer, .. } = figure.clone();
-        let asked = AskedMetric { metric, stage, operation, layer, threshold: 0.0 };
-        of_one(&paper.facts, &asked)?;
+        let question = AskedMetric { metric, stage, operation, layer, threshold: 0.0 };
+        refuse_ambiguous(&paper.facts, &question)?;
         let (figure, good, seed) = (figure.clone(), String::new(), paper.seed);
-        Ok(Self { figure, lab, allowed, paper, source, asked, good, seed })
+        Ok(Self { figure, lab, allowed, paper, source, asked: question, good, seed })
     }
 
     /// The plan's facts of the whole list.
@@ -113,7 +113,7 @@ impl Bench {
     }
 
     /// The name of the variant beside the good end.
-    fn beside(&self, other: Option<&str>) -> String {
+    fn other_name(&self, other: Option<&str>) -> String {
         let taken = |name: &&&str| !self.facts().variants.iter().any(|v| v.name == **name);
         let again = || (*AGAIN.iter().find(taken).unwrap_or(&AGAIN[0])).to_owned();
         other.map_or_else(again, str::to_owned)
@@ -121,7 +121,7 @@ impl Bench {
 
     /// Returns the request for `repeats` repeats of the good end and of `other`; `None` is the good end once more.
     fn request(&self, other: Option<&str>, repeats: u32, seed: Seed) -> RunRequest {
-        let name = self.beside(other);
+        let name = self.other_name(other);
         let stage = self.asked.stage.clone();
         let first = || self.facts().measured_stages().first().map(|name| (*name).to_owned());
         let stage = stage.or_else(first).unwrap_or_default();
@@ -156,7 +156,7 @@ impl Bench {
         out: &Path,
     ) -> Result<Option<ResultSet>, Failure> {
         let dir = out.join(folder);
-        let begun = match found(&dir)? {
+        let begun = match look_for(&dir)? {
             Found::Ended(set) => return Ok(Some(*set)),
             Found::Begun => true,
             Found::Nothing => {
@@ -186,7 +186,7 @@ impl Bench {
 
     fn execute(
         &self,
-        asked: RunRequest,
+        request: RunRequest,
         earlier: Option<Earlier>,
         dir: &Path,
     ) -> Result<RunOutcome, Failure> {
@@ -215,7 +215,7 @@ impl Bench {
                 keep_disks: None,
                 deadline: None,
             };
-            let plan = asked.plan(&self.source, LAB)?;
+            let plan = request.plan(&self.source, LAB)?;
             return Ok(lab::execute_plan(&args, &self.source, &plan, earlier)?.0);
         }
         let args = RunArgs {
@@ -223,25 +223,25 @@ impl Bench {
             host: HostArgs { allow_commands: self.allowed, ..figure.host.clone() },
             pace: figure.pace,
         };
-        let mut paper = asked.clone().plan(&self.source, FULL)?;
+        let mut paper = request.clone().plan(&self.source, FULL)?;
         paper.on_own_devices();
-        Ok(local::execute(&args, &self.source, (asked, paper), earlier)?.0)
+        Ok(local::execute(&args, &self.source, (request, paper), earlier)?.0)
     }
 }
 
 /// Refuses, before anything is measured, a figure of loads that several operations or stages have.
-fn of_one(facts: &PlanFacts, asked: &AskedMetric) -> Result<(), Failure> {
-    if !layers::owners_of_metric(&asked.metric).loads || asked.layer.is_some() {
+fn refuse_ambiguous(facts: &PlanFacts, question: &AskedMetric) -> Result<(), Failure> {
+    if !layers::owners_of_metric(&question.metric).loads || question.layer.is_some() {
         return Ok(());
     }
     let meant = |wanted: &Option<String>, name: &str| wanted.as_ref().is_none_or(|w| w == name);
     let stages = facts.variants.iter().flat_map(|variant| &variant.stages);
-    let stages = stages.filter(|stage| stage.measured && meant(&asked.stage, &stage.name));
+    let stages = stages.filter(|stage| stage.measured && meant(&question.stage, &stage.name));
     let all: BTreeSet<String> = stages
         .flat_map(|stage| {
             let operations = stage.load.get("ops").and_then(serde_json::Value::as_object);
             let operations = operations.into_iter().flat_map(serde_json::Map::keys);
-            let operations = operations.filter(|name| meant(&asked.operation, name));
+            let operations = operations.filter(|name| meant(&question.operation, name));
             operations.map(|operation| format!("{operation} of {}", stage.name))
         })
         .collect();
@@ -249,7 +249,7 @@ fn of_one(facts: &PlanFacts, asked: &AskedMetric) -> Result<(), Failure> {
         return Ok(());
     }
     let all: Vec<String> = all.into_iter().collect();
-    let message = format!("{} is of several: {}", asked.metric, all.join(", "));
+    let message = format!("{} is of several: {}", question.metric, all.join(", "));
     Err(Failure::usage(message).with_help("name the one that is meant with --stage or --operation"))
 }
 
@@ -271,11 +271,11 @@ fn with_question(
     plan: &Plan,
 ) -> ExperimentSource {
     let questions = &plan.facts.questions;
-    let same = |asked: &AskedMetric| {
-        asked.metric == figure.metric
-            && asked.stage == figure.stage
-            && asked.operation == figure.operation
-            && asked.layer == figure.layer
+    let same = |question: &AskedMetric| {
+        question.metric == figure.metric
+            && question.stage == figure.stage
+            && question.operation == figure.operation
+            && question.layer == figure.layer
     };
     let inline = source.text.lines().any(|line| {
         line.trim_start()

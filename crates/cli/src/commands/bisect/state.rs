@@ -22,7 +22,7 @@ const MARK: &[u8] = b"{\"fathom_bisection\":";
 
 /// The arguments of the command; a call that continues the bisection must have the same.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Asked {
+pub struct BisectRequest {
     /// The experiment's text.
     pub experiment: String,
     /// The place of the measurements: `lab`, `simulated` or `devices`.
@@ -49,7 +49,7 @@ pub struct Part {
 /// A bisection and its progress. Only its arguments and its seed are stored: all else follows from the results, which are sealed.
 #[derive(Debug, Clone)]
 pub struct State {
-    pub asked: Asked,
+    pub asked: BisectRequest,
     pub seed: u64,
     pub bisection: Bisection,
     /// The results, in order.
@@ -63,15 +63,15 @@ pub struct State {
 struct Stored {
     /// The version of the file; first, since the file is known by it.
     fathom_bisection: u32,
-    asked: Asked,
+    asked: BisectRequest,
     seed: u64,
 }
 
 impl State {
     /// Begins a bisection.
-    pub fn new(asked: Asked, seed: u64) -> Self {
-        let bisection = Bisection::new(asked.candidates.len(), asked.fixed, asked.rules);
-        Self { asked, seed, bisection, parts: Vec::new(), first: None }
+    pub fn new(request: BisectRequest, seed: u64) -> Self {
+        let bisection = Bisection::new(request.candidates.len(), request.fixed, request.rules);
+        Self { asked: request, seed, bisection, parts: Vec::new(), first: None }
     }
 
     /// Tells whether there is a bisection in a directory.
@@ -106,13 +106,17 @@ impl State {
     }
 
     /// Reads the arguments of an earlier call; `None` if there was none. Fails where they are those of another bisection.
-    pub fn open(out: &Path, asked: &Asked, seed: Option<Seed>) -> Result<Option<Self>, Failure> {
+    pub fn open(
+        out: &Path,
+        request: &BisectRequest,
+        seed: Option<Seed>,
+    ) -> Result<Option<Self>, Failure> {
         if !Self::is_in(out) {
             return unless_foreign(out).map(|()| None);
         }
         let state = Self::read(out)?;
         let seeds = seed.is_some_and(|seed| seed.0 != state.seed).then(|| "seed".to_owned());
-        match state.asked.differs(asked).or(seeds) {
+        match state.asked.differs(request).or(seeds) {
             None => Ok(Some(state)),
             Some(what) => {
                 let message = format!("{} holds a bisection of another {what}", out.display());
@@ -170,7 +174,7 @@ impl State {
     }
 }
 
-impl Asked {
+impl BisectRequest {
     /// Names the first argument that is not as in `other`.
     fn differs(&self, other: &Self) -> Option<String> {
         let (one, other) = (serde_json::to_value(self).ok()?, serde_json::to_value(other).ok()?);

@@ -11,7 +11,7 @@ use units::Better;
 
 use super::kept::{self, good_stands};
 use super::measure::{Bench, default_out, rules};
-use super::said::{reading_of, shown};
+use super::texts::{reading_json, reading_text};
 use crate::args::BisectStepArgs;
 use crate::failure::Failure;
 use crate::terminal::{json, say};
@@ -82,7 +82,7 @@ fn decide(args: &BisectStepArgs) -> Result<u8, Failure> {
         let names = [args.good.as_str(), args.candidate.as_str()];
         pairs.extend(kept::pairs(&found, names, &bench.asked, more)?);
     };
-    say(&format!("{}: {}", args.candidate, shown(&read)));
+    say(&format!("{}: {}", args.candidate, reading_text(&read)));
     if figure.json {
         let document = document(args, (&read, &pairs), &folders);
         json(&serde_json::to_string_pretty(&document).map_err(Failure::data)?);
@@ -125,7 +125,7 @@ fn document(
         "good": args.good, "candidate": args.candidate, "worse_by_percent": args.worse_by.0,
     });
     if let (Some(all), serde_json::Value::Object(more)) =
-        (document.as_object_mut(), reading_of(read, pairs, &results))
+        (document.as_object_mut(), reading_json(read, pairs, &results))
     {
         all.extend(more);
     }

@@ -11,13 +11,13 @@ use super::table::time;
 use super::trace_text::{exit_code, heading, latencies};
 use crate::args::TraceShowArgs;
 use crate::failure::Failure;
-use crate::terminal::{Out, answer, json as put_json, lost};
+use crate::terminal::{Out, answer, json as put_json, note_lost_output};
 
 pub fn run(args: &TraceShowArgs) -> Result<ExitCode, Failure> {
     let trace = Trace::open(&args.trace)?;
     if args.csv {
         if let Err(error) = csv(&trace) {
-            lost(error);
+            note_lost_output(error);
         }
         return Ok(exit_code(&trace));
     }

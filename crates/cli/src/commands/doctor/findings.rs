@@ -11,7 +11,7 @@ pub fn of_result(findings: &[Finding], all: bool, style: Style) -> Text {
     }
     let mut text = Text::new();
     for finding in findings.iter().filter(|finding| finding.explains_percent.is_none()) {
-        one(&mut text, finding, style);
+        add_finding(&mut text, finding, style);
     }
     let limits = doctor::limits(findings);
     if limits.first.is_empty() {
@@ -21,10 +21,10 @@ pub fn of_result(findings: &[Finding], all: bool, style: Style) -> Text {
         "What limits it, by the share of a limit that was used, or of the I/Os that were affected:",
     );
     for finding in &limits.first {
-        one(&mut text, finding, style);
+        add_finding(&mut text, finding, style);
     }
     if all {
-        limits.others.iter().for_each(|finding| one(&mut text, finding, style));
+        limits.others.iter().for_each(|finding| add_finding(&mut text, finding, style));
     } else if !limits.others.is_empty() {
         let more = format!("{} more with --all, other variants among them", limits.others.len());
         text.line(style.dim(&more));
@@ -39,13 +39,13 @@ pub fn of_plan(findings: &[Finding], style: Style) -> Text {
     }
     let mut text = Text::new();
     for finding in findings {
-        one(&mut text, finding, style);
+        add_finding(&mut text, finding, style);
     }
     text
 }
 
 /// Adds a finding.
-pub fn one(text: &mut Text, finding: &Finding, style: Style) {
+pub fn add_finding(text: &mut Text, finding: &Finding, style: Style) {
     let score = finding.explains_percent.map(|percent| format!("{percent:>4.0} %"));
     let word = match (finding.severity, score) {
         (Severity::Error, _) => style.bad("error"),

@@ -70,7 +70,7 @@ fn devices(stack: &StandingStack) -> Vec<PlacedDevice> {
         name: name(node),
         // The kernel writes a slash in a name as an exclamation mark.
         path: format!("/dev/{}", node.id.replace('!', "/")),
-        on: under(stack, node, stack.nodes.len()).into_iter().map(name).collect(),
+        on: devices_under(stack, node, stack.nodes.len()).into_iter().map(name).collect(),
     });
     placed.collect()
 }
@@ -81,12 +81,12 @@ fn is_block(node: &&Node) -> bool {
 }
 
 /// The devices directly under a node; for a device in a file, those of the file's file system. `depth` ends a circle.
-fn under<'a>(stack: &'a StandingStack, node: &Node, depth: usize) -> Vec<&'a Node> {
+fn devices_under<'a>(stack: &'a StandingStack, node: &Node, depth: usize) -> Vec<&'a Node> {
     let below = node.on.iter().filter_map(|(_, id)| stack.node(id));
-    let each = below.flat_map(|own| match (is_block(&own), depth) {
-        (true, _) => vec![own],
+    let each = below.flat_map(|node_below| match (is_block(&node_below), depth) {
+        (true, _) => vec![node_below],
         (false, 0) => Vec::new(),
-        (false, _) => under(stack, own, depth - 1),
+        (false, _) => devices_under(stack, node_below, depth - 1),
     });
     each.collect()
 }
@@ -124,10 +124,10 @@ mod tests {
             ..StandingStack::default()
         };
         let placed = devices(&stack);
-        let names: Vec<_> = placed.iter().map(|own| (&*own.name, &*own.path)).collect();
+        let names: Vec<_> = placed.iter().map(|device| (&*device.name, &*device.path)).collect();
         let wanted = ["/dev/dm-0", "/dev/loop0", "/dev/cciss/c0d0"];
         assert_eq!(names, [("a_pool", wanted[0]), ("loop0", wanted[1]), ("cciss!c0d0", wanted[2])]);
-        let on: Vec<_> = placed.iter().map(|own| own.on.join(" ")).collect();
+        let on: Vec<_> = placed.iter().map(|device| device.on.join(" ")).collect();
         assert_eq!(
             on,
             ["cciss!c0d0", "a_pool", ""],

@@ -12,7 +12,7 @@ use standing::live::{self, LiveError};
 use standing::sos::{self, SosError};
 use standing::{Recorded, Top, drawing, stack, to_paste};
 
-use super::findings::one;
+use super::findings::add_finding;
 use super::{latency, metrics, watch};
 use crate::args::DoctorArgs;
 use crate::failure::Failure;
@@ -135,7 +135,7 @@ pub fn run(source: &Source, args: &DoctorArgs) -> Result<ExitCode, Failure> {
         }
         answer(&text(&read, (&stack, table), &findings, Style::of_stdout()));
     }
-    Ok(seen.as_ref().map_or(ExitCode::SUCCESS, watch::code))
+    Ok(seen.as_ref().map_or(ExitCode::SUCCESS, watch::exit_code))
 }
 
 fn of_live(error: LiveError) -> Failure {
@@ -178,7 +178,7 @@ fn text(
     if found.is_empty() {
         text.line("Nothing found in what was looked at.");
     }
-    found.into_iter().chain(about).for_each(|finding| one(&mut text, finding, style));
+    found.into_iter().chain(about).for_each(|finding| add_finding(&mut text, finding, style));
     text.line(
         style.dim("To paste into a report; read it first, it has the names of your devices:"),
     );

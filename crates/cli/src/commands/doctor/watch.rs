@@ -40,7 +40,7 @@ pub fn run(
 }
 
 /// The exit code: a watch that the user or the loss of a device ended early is incomplete.
-pub fn code(seen: &Watch) -> ExitCode {
+pub fn exit_code(seen: &Watch) -> ExitCode {
     ExitCode::from(match seen.ended {
         Ended::Time => 0,
         Ended::Interrupted => 130,
@@ -214,7 +214,8 @@ fn more(text: &mut Text, node: &Node, watched: &Watched, style: Style) {
 
 /// The threads that took most, of all devices.
 fn busiest(text: &mut Text, seen: &Watch, nodes: &[(&Node, &Watched)]) {
-    let all = nodes.iter().flat_map(|(node, own)| own.threads.iter().map(move |t| (*node, t)));
+    let all =
+        nodes.iter().flat_map(|(node, watched)| watched.threads.iter().map(move |t| (*node, t)));
     let mut all: Vec<_> = all.collect();
     all.sort_by(|a, b| b.1.cpu_percent.total_cmp(&a.1.cpu_percent));
     if all.is_empty() {

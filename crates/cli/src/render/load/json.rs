@@ -84,8 +84,8 @@ pub fn summary(summary: &LoadSummary) -> Value {
         "targets": targets,
         "jobs": jobs,
         "slowest_job_percent": summary.slowest_job_percent(),
-        "content": summary.asked.as_ref().map(|asked| json!({
-            "asked": asked, "achieved": summary.achieved,
+        "content": summary.asked.as_ref().map(|requested| json!({
+            "asked": requested, "achieved": summary.achieved,
         })),
         "cpu": summary.cpu,
         "engine": summary.engine,

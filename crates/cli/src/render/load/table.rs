@@ -176,7 +176,7 @@ fn tree(text: &mut Text, tree: &TreeFacts) {
 }
 
 fn content(text: &mut Text, summary: &LoadSummary) {
-    let (Some(asked), Some(achieved)) = (&summary.asked, &summary.achieved) else { return };
+    let (Some(requested), Some(achieved)) = (&summary.asked, &summary.achieved) else { return };
     let show = |v: Option<f64>| or_dash(v.map(|v| Unit::Percent.show(v)));
     // A share, with its 95 % interval where it rests on a sample.
     let show_share = |share: &ContentFigure| {
@@ -184,8 +184,8 @@ fn content(text: &mut Text, summary: &LoadSummary) {
         let half = error.map(|error| share.half_interval(error)).filter(|&half| half > 0.0);
         let within = half
             .map_or_else(String::new, |half| format!(" ± {} points", show::significant(half, 2)));
-        let (got, asked) = ((share.achieved)(achieved), (share.asked)(asked));
-        format!("{} {}{within} (asked {})", share.short, show(got), show(asked))
+        let (got, wanted) = ((share.achieved)(achieved), (share.asked)(requested));
+        format!("{} {}{within} (asked {})", share.short, show(got), show(wanted))
     };
     let shares: Vec<_> = CONTENT_SHARES.iter().map(show_share).collect();
     let _ = writeln!(text, "content    {}", shares.join(", "));

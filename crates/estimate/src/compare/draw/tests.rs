@@ -11,8 +11,8 @@ fn found(all: &[Made], draw: Option<Seed>) -> Comparison {
     for &(record, made) in all {
         let drawn = draws.as_mut().map_or(Drawn::Whole, |draws| draws.take(record, &scatter));
         match drawn {
-            Drawn::Whole => records.whole(record, made),
-            _ => records.rest(record),
+            Drawn::Whole => records.count_compressed(record, made),
+            _ => records.count_predicted(record),
         }
         if let Drawn::For(blocks) = drawn {
             records.point(record, blocks, made);

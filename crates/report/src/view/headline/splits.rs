@@ -4,7 +4,7 @@ use analysis::{Split, SplitAnswer};
 use stats::LEAST_REPEATS;
 use units::show;
 
-use super::words::{factor, named, operation};
+use super::words::{factor, operation, short_name};
 use crate::view::SplitRow;
 
 /// Most names that are listed; of more, only their number.
@@ -53,10 +53,11 @@ pub(super) fn over_splits(splits: &[SplitRow]) -> Option<Vec<String>> {
 
 /// Lists the variants: `“hard disk” and “SATA flash”`, `“hard disk” and 3 more`.
 fn names(of: &[&Split]) -> String {
-    let told: Vec<String> = of.iter().take(NAMES).map(|split| named(&split.variant)).collect();
+    let listed: Vec<String> =
+        of.iter().take(NAMES).map(|split| short_name(&split.variant)).collect();
     match of.len() {
-        1 | 2 => told.join(" and "),
-        many => format!("{} and {} more", told[0], many - 1),
+        1 | 2 => listed.join(" and "),
+        many => format!("{} and {} more", listed[0], many - 1),
     }
 }
 

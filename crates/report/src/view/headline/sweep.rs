@@ -3,7 +3,7 @@
 use analysis::level_number;
 use units::Unit;
 
-use super::words::{does, does_the_same, factor, named, object, times, verb};
+use super::words::{does_the_same, factor, object, ratio_clause, short_name, times, verb};
 use crate::view::{Figure, FigureRow, Variant};
 use crate::wording;
 
@@ -47,14 +47,15 @@ pub(super) fn over_sweep(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec
         let stage = row.scope.stage.as_deref()?;
         points.iter().find(|(name, _)| name == stage).map(|(_, sweep)| sweep)
     };
-    let asked = rows.iter().any(|row| row.asked);
-    let told = |row: &&FigureRow| row.asked || !asked && row.metric == "iops";
-    let first = rows.iter().filter(told).find(|row| row.known() && point(row).is_some())?;
+    let any_asked = rows.iter().any(|row| row.asked);
+    let leads = |row: &&FigureRow| row.asked || !any_asked && row.metric == "iops";
+    let first = rows.iter().filter(leads).find(|row| row.known() && point(row).is_some())?;
     let sweep = point(first)?;
-    let own = || points.iter().map(|(_, other)| other).filter(|other| other.stage == sweep.stage);
+    let stage_points =
+        || points.iter().map(|(_, other)| other).filter(|other| other.stage == sweep.stage);
     let levels = |key: &str| {
         let mut levels: Vec<&str> =
-            own().filter_map(|o| Some(o.point.get(key)?.as_str())).collect();
+            stage_points().filter_map(|o| Some(o.point.get(key)?.as_str())).collect();
         levels.retain(|level| level_number(level).is_some());
         levels.sort_by(|a, b| {
             level_number(a).partial_cmp(&level_number(b)).unwrap_or(std::cmp::Ordering::Equal)
@@ -86,7 +87,7 @@ pub(super) fn over_sweep(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec
         if low.median > 0.0 {
             let (ratio, runs) = (high.median / low.median, low.n.min(high.n));
             let (variant, ends) = (variant.name.as_str(), (from, to));
-            let meets = low.meets(high) && !alike(low, high);
+            let meets = low.meets(high) && !is_flat(low, high);
             gains.push(Gain { variant, ends, ratio, runs, meets });
         }
     }
@@ -99,16 +100,16 @@ pub(super) fn over_sweep(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec
     let start = format!("From {} {from} to {to}{others}", wording::key(key));
     let (open, sure): (Vec<_>, Vec<_>) = gains.into_iter().partition(|gain| gain.meets);
     if sure.is_empty() {
-        let said = format!("{start}, no change of {} can be told", object(first));
-        return Some(vec![said, overlapping(&open)]);
+        let no_change = format!("{start}, no change of {} can be told", object(first));
+        return Some(vec![no_change, overlapping(&open)]);
     }
     let few = undecided(&sure);
-    let said = format!("{start}, {}", over_range(first, sure, variants.len())?);
-    Some(vec![said, few, overlapping(&open)])
+    let change = format!("{start}, {}", over_range(first, sure, variants.len())?);
+    Some(vec![change, few, overlapping(&open)])
 }
 
 /// Tells whether all runs of both figures are about the same, so that nothing changes.
-fn alike(a: Figure, b: Figure) -> bool {
+fn is_flat(a: Figure, b: Figure) -> bool {
     let ends = a.low.zip(b.low).zip(a.high.zip(b.high));
     ends.is_some_and(|((a, b), (c, d))| c.max(d) < (1.0 + CHANGED) * a.min(b))
 }
@@ -117,7 +118,7 @@ fn alike(a: Figure, b: Figure) -> bool {
 fn overlapping(gains: &[Gain]) -> String {
     match gains {
         [] => String::new(),
-        [one] => format!("runs of {} overlap at both ends", named(one.variant)),
+        [one] => format!("runs of {} overlap at both ends", short_name(one.variant)),
         many => format!("runs of {} variants overlap at both ends", many.len()),
     }
 }
@@ -161,12 +162,12 @@ fn over_range(row: &FigureRow, mut gains: Vec<Gain>, variants: usize) -> Option<
     }
     let does = match same(most) {
         true => does_the_same(row, None),
-        false => does(row, most.ratio, None),
+        false => ratio_clause(row, most.ratio, None),
     };
-    let first = format!("{} {does}", named(most.variant));
+    let first = format!("{} {does}", short_name(most.variant));
     Some(match gains.len() {
         1 => first,
-        _ => format!("{first}, {} {} times", named(least.variant), factor(least.ratio)),
+        _ => format!("{first}, {} {} times", short_name(least.variant), factor(least.ratio)),
     })
 }
 
@@ -191,6 +192,6 @@ mod tests {
         let of = |low: f64, high: f64| figure((low + high) / 2.0, Some(low), Some(high));
         assert!(of(1.0, 2.0).meets(of(1.9, 3.0)) && !of(1.0, 2.0).meets(of(2.1, 3.0)));
         assert!(!figure(1.0, None, None).meets(of(0.5, 3.0)), "one run has no range");
-        assert!(alike(of(1.0, 1.02), of(1.01, 1.04)) && !alike(of(1.0, 1.02), of(1.01, 1.06)));
+        assert!(is_flat(of(1.0, 1.02), of(1.01, 1.04)) && !is_flat(of(1.0, 1.02), of(1.01, 1.06)));
     }
 }

@@ -7,7 +7,7 @@ use crate::wording;
 const NAME: usize = 4;
 
 /// Returns a name cut to few words, in quotes if it has several, as they may be any words.
-pub(in crate::view) fn named(name: &str) -> String {
+pub(in crate::view) fn short_name(name: &str) -> String {
     let words: Vec<&str> = name.split_whitespace().collect();
     match words.len() {
         0 | 1 => name.to_owned(),
@@ -111,7 +111,7 @@ pub(in crate::view) fn times(row: &FigureRow, ratio: f64, base: Option<&str>) ->
 }
 
 /// Returns a ratio with its verb: `does 0.38 times the random writes`, `takes 4.7 times as long`.
-pub(in crate::view) fn does(row: &FigureRow, ratio: f64, base: Option<&str>) -> String {
+pub(in crate::view) fn ratio_clause(row: &FigureRow, ratio: f64, base: Option<&str>) -> String {
     format!("{} {}", verb(row, false), times(row, ratio, base))
 }
 

@@ -11,13 +11,15 @@ use crate::view::{Axis, Chart, FigureRow, Part, Scale, Series, Shape, latency};
 pub(super) fn latency(set: &ResultSet, picture: &PictureFacts) -> Vec<Chart> {
     let stages = set.manifest.plan.measured_stages();
     let apart = stages.len() > 1;
-    let own = stages.into_iter().filter(|s| picture.stage.as_deref().is_none_or(|name| name == *s));
-    let charts = own.flat_map(|stage| {
+    let wanted_stages =
+        stages.into_iter().filter(|s| picture.stage.as_deref().is_none_or(|name| name == *s));
+    let charts = wanted_stages.flat_map(|stage| {
         let operations = latency::operations(set, Some(stage));
-        let own = operations
+        let wanted_operations = operations
             .into_iter()
             .filter(|name| picture.operation.as_ref().is_none_or(|wanted| wanted == name));
-        own.map(|operation| latency_of(set, (stage, apart), &operation, &picture.percentiles))
+        wanted_operations
+            .map(|operation| latency_of(set, (stage, apart), &operation, &picture.percentiles))
             .collect::<Vec<_>>()
     });
     charts.collect()
@@ -32,8 +34,8 @@ fn latency_of(
     let variants = set.manifest.plan.variants.iter().enumerate();
     let series = variants.map(|(index, variant)| {
         let value = |percent: &f64| {
-            let own = |cell| latency::quantile(cell, stage, operation, percent / 100.0);
-            median(set.cells_of(&variant.name).filter_map(own).collect())
+            let percentile = |cell| latency::quantile(cell, stage, operation, percent / 100.0);
+            median(set.cells_of(&variant.name).filter_map(percentile).collect())
         };
         bars(&variant.name, index, percentiles.iter().map(value).collect())
     });
@@ -66,12 +68,12 @@ pub(super) fn comparison(
     picture: &PictureFacts,
     wanted: &dyn Fn(&FigureRow) -> bool,
 ) -> Vec<Chart> {
-    let own: Vec<&FigureRow> = rows.iter().filter(|row| wanted(row)).collect();
-    let Some(first) = own.first() else { return Vec::new() };
+    let wanted_rows: Vec<&FigureRow> = rows.iter().filter(|row| wanted(row)).collect();
+    let Some(first) = wanted_rows.first() else { return Vec::new() };
     let variants = set.manifest.plan.variants.iter().enumerate();
     let series = variants.map(|(index, variant)| {
         let value = |row: &&FigureRow| Some(row.values.get(index).copied().flatten()?.median);
-        bars(&variant.name, index, own.iter().map(value).collect())
+        bars(&variant.name, index, wanted_rows.iter().map(value).collect())
     });
     let way = match first.better {
         units::Better::Higher => " Longer bars are better.",
@@ -79,11 +81,12 @@ pub(super) fn comparison(
         units::Better::Neither => "",
     };
     // Bars of the same operation or layer in several stages are named only by the stages, so that names fit on a narrow page.
-    let one = own.iter().all(|row| row.scope.of == first.scope.of && row.scope.stage.is_some());
-    let staged = one && own.len() > 1;
+    let one =
+        wanted_rows.iter().all(|row| row.scope.of == first.scope.of && row.scope.stage.is_some());
+    let staged = one && wanted_rows.len() > 1;
     let within =
         picture.stage.as_ref().map_or_else(String::new, |stage| format!(" in stage {stage}"));
-    let of = match own.len() {
+    let of = match wanted_rows.len() {
         1 => format!(" of {}", first.scope.name()),
         _ if staged => {
             format!(" of {}, stage by stage", first.scope.of.clone().in_only_stage().name())
@@ -94,7 +97,7 @@ pub(super) fn comparison(
         (Some(stage), true) => stage.clone(),
         _ => row.scope.name(),
     };
-    let (common, names) = apart(own.iter().map(name).collect());
+    let (common, names) = without_common_words(wanted_rows.iter().map(name).collect());
     let common = common.map_or_else(String::new, |common| format!(", {common}"));
     vec![Chart {
         id: format!("bars-{}-{}", first.metric, picture.stage.as_deref().unwrap_or("all")),
@@ -112,7 +115,7 @@ pub(super) fn comparison(
 }
 
 /// Splits off the words with which all names begin, so that names fit on a narrow page; returns these words, and the shortened names.
-fn apart(names: Vec<String>) -> (Option<String>, Vec<String>) {
+fn without_common_words(names: Vec<String>) -> (Option<String>, Vec<String>) {
     let words = |name: &String| name.split(' ').map(str::to_owned).collect::<Vec<_>>();
     let all: Vec<Vec<String>> = names.iter().map(words).collect();
     let Some((first, others)) = all.split_first().filter(|(_, others)| !others.is_empty()) else {

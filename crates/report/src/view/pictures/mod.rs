@@ -37,7 +37,7 @@ pub(super) fn of_commands(
     rows: &[FigureRow],
     charts: &mut Vec<Chart>,
 ) -> Option<String> {
-    let asked = rows.iter().find(|row| row.headline() && row.known())?;
+    let answer = rows.iter().find(|row| row.headline() && row.known())?;
     let picture = PictureFacts {
         show: Show::Comparison,
         stage: None,
@@ -45,13 +45,13 @@ pub(super) fn of_commands(
         layer: None,
         series: Vec::new(),
         percentiles: Vec::new(),
-        metric: Some(asked.metric.clone()),
+        metric: Some(answer.metric.clone()),
         by: None,
     };
     let of_commands =
-        |row: &FigureRow| row.scope.of == Of::Command && row.metric == asked.metric && row.known();
+        |row: &FigureRow| row.scope.of == Of::Command && row.metric == answer.metric && row.known();
     let chart = bars::comparison(set, rows, &picture, &of_commands).pop()?;
-    let id = (asked.scope.of == Of::Command).then(|| chart.id.clone())?;
+    let id = (answer.scope.of == Of::Command).then(|| chart.id.clone())?;
     charts.push(chart);
     Some(id)
 }
@@ -68,20 +68,24 @@ fn drawn(
         }
         Show::LatencyBars => bars::latency(set, picture),
         Show::Series => series::charts(set, picture),
-        Show::Curve => {
-            curves::of_picture(&set.manifest.plan, rows, picture, &|row| of(picture, variants, row))
+        Show::Curve => curves::of_picture(&set.manifest.plan, rows, picture, &|row| {
+            is_pictured(picture, variants, row)
+        }),
+        Show::Comparison => {
+            bars::comparison(set, rows, picture, &|row| is_pictured(picture, variants, row))
         }
-        Show::Comparison => bars::comparison(set, rows, picture, &|row| of(picture, variants, row)),
         Show::Unknown => Vec::new(),
     }
 }
 
 /// Tells whether a row has the figure that a picture names.
-fn of(picture: &PictureFacts, variants: &[Variant], row: &FigureRow) -> bool {
+fn is_pictured(picture: &PictureFacts, variants: &[Variant], row: &FigureRow) -> bool {
     let PictureFacts { stage, operation, layer, .. } = picture.clone();
     let Some(metric) = picture.metric.clone() else { return false };
-    let asked = AskedMetric { metric, stage, operation, layer, threshold: 0.0 };
+    let question = AskedMetric { metric, stage, operation, layer, threshold: 0.0 };
     // A picture may use any variant's name of a device.
-    let mut own = variants.iter().filter_map(|variant| row.scope.as_named_by(&variant.devices));
-    asks(&asked, &row.scope, &row.metric) || own.any(|own| asks(&asked, &own, &row.metric))
+    let mut own_scopes =
+        variants.iter().filter_map(|variant| row.scope.as_named_by(&variant.devices));
+    asks(&question, &row.scope, &row.metric)
+        || own_scopes.any(|own_scope| asks(&question, &own_scope, &row.metric))
 }

@@ -84,8 +84,8 @@ pub(super) fn charts(set: &ResultSet, picture: &PictureFacts) -> Vec<Chart> {
     let mut lines: Vec<(Drawn, usize)> = Vec::new();
     for name in &picture.series {
         for (index, variant) in set.manifest.plan.variants.iter().enumerate() {
-            let own = variant.stack.iter().find(|facts| facts.name == layer);
-            let drawn = own.and_then(|facts| Drawn::find(&facts.layer, name));
+            let found = variant.stack.iter().find(|facts| facts.name == layer);
+            let drawn = found.and_then(|facts| Drawn::find(&facts.layer, name));
             lines.extend(drawn.map(|drawn| (drawn, index)));
         }
     }
@@ -102,7 +102,7 @@ pub(super) fn charts(set: &ResultSet, picture: &PictureFacts) -> Vec<Chart> {
             }
         };
         let of_cell = |cell| of_cell(cell, layer, *drawn, set, *index, picture.stage.as_deref());
-        let own = with_median(&look, set.cells_of(variant).filter_map(of_cell).collect());
+        let lines = with_median(&look, set.cells_of(variant).filter_map(of_cell).collect());
         let (label, unit, help) = drawn.axis();
         let same =
             |axis: &Axis| axis.unit == unit && (unit == Unit::Percent || axis.label == label);
@@ -117,11 +117,11 @@ pub(super) fn charts(set: &ResultSet, picture: &PictureFacts) -> Vec<Chart> {
                 if !names.contains(&drawn.name()) {
                     names.push(drawn.name());
                 }
-                series.extend(own);
+                series.extend(lines);
             }
             None => {
                 let axis = Axis { label, scale: Scale::Linear, unit };
-                axes.push((axis, vec![help], vec![drawn.name()], own));
+                axes.push((axis, vec![help], vec![drawn.name()], lines));
             }
         }
     }
@@ -187,12 +187,12 @@ fn metric_line(
 ) -> Line {
     let mut line = Line { repeat: cell.entry.repeat, ..Line::default() };
     let of_device = machine::device_source(metric.id, layer);
-    let own = |row: &&SampleRow| {
-        let own = match kind {
+    let is_of_layer = |row: &&SampleRow| {
+        let same_source = match kind {
             Some(_) => row.source.strip_prefix(layer).is_some_and(|rest| rest.starts_with('.')),
             None => row.source == of_device,
         };
-        own && row.error.is_none()
+        same_source && row.error.is_none()
     };
     let figures = |window: &Window| match kind {
         Some(kind) => (kind.figures)(&FigureFacts { layer, window, achieved: None, ios: None }),
@@ -203,7 +203,7 @@ fn metric_line(
             Row::Sample(sample) => Some(sample),
             Row::Interval(_) | Row::Job(_) | Row::Stage(_) => None,
         });
-        rows.filter(own)
+        rows.filter(is_of_layer)
     };
     let allocated: Vec<&SampleRow> =
         samples().filter(|row| row.mark.as_deref() == Some(ALLOCATED)).collect();

@@ -13,7 +13,7 @@ pub(super) fn quoted(name: &str) -> String {
 }
 
 /// Returns ` in warm`, where there are several stages.
-pub(super) fn after(scope: &Scope) -> String {
+pub(super) fn in_stage(scope: &Scope) -> String {
     scope.stage.as_ref().map_or_else(String::new, |stage| format!(" in {stage}"))
 }
 
@@ -109,9 +109,9 @@ mod tests {
 
     #[test]
     fn clauses_are_joined_as_people_join_them() {
-        let own = |texts: &[&str]| texts.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>();
-        assert_eq!(list(&own(&["a", "b", "c"])).as_deref(), Some("a, b and c"));
-        assert_eq!(list(&own(&["a"])).as_deref(), Some("a"));
+        let owned = |texts: &[&str]| texts.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>();
+        assert_eq!(list(&owned(&["a", "b", "c"])).as_deref(), Some("a, b and c"));
+        assert_eq!(list(&owned(&["a"])).as_deref(), Some("a"));
         assert_eq!(list(&[]), None);
     }
 }

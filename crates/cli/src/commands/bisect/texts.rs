@@ -17,7 +17,7 @@ use crate::terminal::{Style, Text};
 const NAMED: usize = 8;
 
 /// Announces a step: `v08 beside v01, pairs 1 to 5; at most 2 steps are left with it`.
-pub fn announced(state: &State, beside: Beside, pairs: u32) -> String {
+pub fn step_text(state: &State, beside: Beside, pairs: u32) -> String {
     let good = state.asked.candidates.first().map_or("", String::as_str);
     let what = match beside {
         Beside::BadEnd => "the ends: ",
@@ -36,13 +36,13 @@ pub fn announced(state: &State, beside: Beside, pairs: u32) -> String {
 }
 
 /// The outcome of a step's pairs so far.
-pub fn read(state: &State, beside: Beside) -> String {
+pub fn step_reading(state: &State, beside: Beside) -> String {
     let name = state.other(beside).unwrap_or("itself");
-    format!("{name}: {}", shown(&state.bisection.read(beside)))
+    format!("{name}: {}", reading_text(&state.bisection.read(beside)))
 }
 
 /// `bad, 0.71× the good one (0.66 to 0.76), 8 pairs`.
-pub fn shown(read: &Reading) -> String {
+pub fn reading_text(read: &Reading) -> String {
     let figure = read.ratio.map_or_else(
         || "no pair has both values".to_owned(),
         |ratio| {
@@ -131,18 +131,18 @@ pub fn text(state: &State, outcome: Option<&Outcome>, unmoved: &[Unmoved], out: 
     let label = layers::metric(&state.asked.figure.metric);
     let label = label.map_or(state.asked.figure.metric.as_str(), |metric| metric.name);
     text.line(format!("{label}: {}", sentence(state, outcome)));
-    text.line(format!("  both ends: {}", shown(&bisection.read(Beside::BadEnd))));
+    text.line(format!("  both ends: {}", reading_text(&bisection.read(Beside::BadEnd))));
     if let Some(border) = border(state) {
         text.line(format!("  a candidate beyond {}× the good one is bad", significant(border, 3)));
         let itself = bisection.read(Beside::Itself);
-        text.line(format!("  the good end beside itself: {}", shown(&itself)));
+        text.line(format!("  the good end beside itself: {}", reading_text(&itself)));
     }
     text += "  the list:";
     let width = state.asked.candidates.iter().map(|name| name.chars().count()).max();
     let width = width.unwrap_or_default();
     for place in order(state) {
         let name = state.asked.candidates.get(place).map_or("", String::as_str);
-        text.line(format!("    {name:<width$}  {}", said_of(state, place)));
+        text.line(format!("    {name:<width$}  {}", candidate_text(state, place)));
     }
     if let Some(line) = unmoved_line(unmoved) {
         text.line(style.dim("  ").and(line));
@@ -242,7 +242,7 @@ fn order(state: &State) -> Vec<usize> {
     places
 }
 
-fn said_of(state: &State, place: usize) -> String {
+fn candidate_text(state: &State, place: usize) -> String {
     let last = state.asked.candidates.len().saturating_sub(1);
     let beside = Beside::Candidate(place);
     if place == 0 || place == last {
@@ -252,7 +252,7 @@ fn said_of(state: &State, place: usize) -> String {
     if folders.is_empty() {
         return "not measured".to_owned();
     }
-    format!("{}: {}", shown(&state.bisection.read(beside)), folders.join(", "))
+    format!("{}: {}", reading_text(&state.bisection.read(beside)), folders.join(", "))
 }
 
 /// The border as a ratio to the good end, on the side on which the bad end lies.
@@ -263,7 +263,7 @@ fn border(state: &State) -> Option<f64> {
 }
 
 /// A step for programs.
-pub fn reading_of(read: &Reading, pairs: &[Pair], results: &[String]) -> Value {
+pub fn reading_json(read: &Reading, pairs: &[Pair], results: &[String]) -> Value {
     object!({
         "word": read.word, "ratio": read.ratio,
         "low": read.interval.map(|(low, _)| low), "high": read.interval.map(|(_, high)| high),
@@ -271,12 +271,12 @@ pub fn reading_of(read: &Reading, pairs: &[Pair], results: &[String]) -> Value {
     })
 }
 
-fn step_of(state: &State, beside: Beside, out: &Path) -> Value {
+fn step_json(state: &State, beside: Beside, out: &Path) -> Value {
     let step = state.bisection.steps.iter().find(|step| step.beside == beside);
     let Some(step) = step else { return Value::Null };
     let folders = state.parts_of(beside).map(|part| out.join(&part.folder).display().to_string());
     let folders: Vec<String> = folders.collect();
-    reading_of(&state.bisection.read(beside), &step.pairs, &folders)
+    reading_json(&state.bisection.read(beside), &step.pairs, &folders)
 }
 
 /// All that is known, for programs.
@@ -299,7 +299,7 @@ pub fn document(
     };
     let last = state.asked.candidates.len().saturating_sub(1);
     let candidate = |place: usize| {
-        let step = step_of(state, Beside::Candidate(place), out);
+        let step = step_json(state, Beside::Candidate(place), out);
         let end = if place == 0 { Some("good") } else { (place == last).then_some("bad") };
         object!({ "name": name(place), "end": end, "step": step })
     };
@@ -309,14 +309,14 @@ pub fn document(
             "layer": one.scope.as_layer(), "ratio": one.ratio,
         })
     });
-    let asked = &state.asked.figure;
+    let question = &state.asked.figure;
     object!({
         "schema": 1, "outcome": word, "named": named, "text": sentence(state, outcome),
-        "metric": asked.metric, "stage": asked.stage, "operation": asked.operation, "layer": asked.layer,
+        "metric": question.metric, "stage": question.stage, "operation": question.operation, "layer": question.layer,
         "measured": state.asked.measured, "fixed": state.asked.fixed, "seed": units::Seed(state.seed).to_string(),
         "threshold_percent": 100.0 * state.asked.rules.threshold, "most_pairs": state.asked.rules.most,
-        "border": border(state), "ends": step_of(state, Beside::BadEnd, out),
-        "itself": step_of(state, Beside::Itself, out),
+        "border": border(state), "ends": step_json(state, Beside::BadEnd, out),
+        "itself": step_json(state, Beside::Itself, out),
         "candidates": order(state).into_iter().map(candidate).collect::<Vec<_>>(),
         "unmoved": unmoved.collect::<Vec<_>>(), "directory": out.display().to_string(),
     })
