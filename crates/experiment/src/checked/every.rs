@@ -322,7 +322,7 @@ fn of_layers(name: &str) -> bool {
     is_word(name) || split(name).any(is_word)
 }
 
-/// Tells whether an unknown name may mean the thing whose own name was refused as `own`.
+/// Tells whether an unknown name may mean the thing whose own name was refused as `refused`.
 fn may_be(name: &str, refused: &str) -> bool {
     name.is_empty()
         || refused.is_empty()

@@ -350,7 +350,7 @@ fn assemble(file: &File, choices: &PlanOptions, made: &[PlannedVariant], command
             }
         })
         .collect();
-    let needs = made.iter().fold(commands.clone(), |all, made| all.beside(&made.stack.needs));
+    let needs = made.iter().fold(commands.clone(), |all, made| all.joined(&made.stack.needs));
     Plan {
         run_tag: choices.run_tag.clone(),
         seed: choices.seed,

@@ -69,9 +69,9 @@ fn figures_are_picked_from_what_is_printed() {
     assert_eq!((figures["files"].from, figures["shared"].from), (Output::Stdout, Output::Stderr));
     let mut picker = plan::FigurePicker::of(figures);
     for line in ["3 files", "12 files"] {
-        picker.see(Output::Stdout, Some(line));
+        picker.add_line(Output::Stdout, Some(line));
     }
-    picker.see(Output::Stderr, Some("shared: 7.5"));
+    picker.add_line(Output::Stderr, Some("shared: 7.5"));
     assert_eq!(picker.found(), [("files".to_owned(), 12.0), ("shared".to_owned(), 7.5)].into());
 }
 

@@ -17,7 +17,7 @@ fn cache(from: &str, to: &str) -> Result<Plan, String> {
     plan(&text.replacen(from, to, 1)).map_err(|error| error.render(false))
 }
 
-/// Checks that the shipped cache experiment with one text replaced is refused, and that the refusal holds all of `said`.
+/// Checks that the shipped cache experiment with one text replaced is refused, and that the refusal holds all of `phrase`.
 fn refused(from: &str, to: &str, phrase: &[&str]) {
     let shown = cache(from, to).expect_err(to);
     for phrase in phrase {

@@ -97,7 +97,7 @@ pub(crate) fn equal_points(
     target: Option<u64>,
     at: &Range<usize>,
 ) -> Option<Diagnostic> {
-    let meant: Vec<_> = points.iter().map(|point| point.spec.meant(target)).collect();
+    let meant: Vec<_> = points.iter().map(|point| point.spec.normal_form(target)).collect();
     points.iter().enumerate().find_map(|(i, point)| {
         let same = &points[meant[..i].iter().position(|other| *other == meant[i])?];
         let message = format!("'{}' is the same load as '{}'", point.name, same.name);
