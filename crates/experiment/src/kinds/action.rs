@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use layers::{ActionKind, Asked, Kind, PartEffect, Place};
+use layers::{ActionKind, ActionRequest, Kind, PartEffect, Place};
 use results::model::StageData;
 use toml::{Spanned, Table as Settings};
 use units::{Key, Nanos, key};
@@ -127,7 +127,7 @@ impl StageTask for Act {
         settings.extend(new.map(|(key, value)| (key.clone(), value.clone())));
         let parsed = (kind.parse)(&settings).map_err(mistake)?;
         let place = Place { name: &layer.name, run_tag, inputs: &layer.inputs };
-        let request = Asked { action: name, keys: &self.keys, before: &layer.settings };
+        let request = ActionRequest { action: name, keys: &self.keys, before: &layer.settings };
         let acted = parsed.act(&place, &request).map_err(mistake)?;
         layer.settings = settings;
         if let Some(does) = declared.part {

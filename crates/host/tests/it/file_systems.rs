@@ -5,7 +5,7 @@ use std::process::Command;
 
 use host::{Executor, RealMachine};
 use layers::step::Action;
-use layers::{Asked, Kind, Place, RaisePlan, kinds, on_device};
+use layers::{ActionRequest, Kind, Place, RaisePlan, kinds, on_device};
 use sys::clock::Clock;
 use sys::interrupt::Interrupt;
 
@@ -134,7 +134,7 @@ fn every_file_system_is_made_mounted_read_trimmed_and_taken_down() {
         let inputs = on_device("{device.data}", SIZE);
         let at = Place { name: "fs", run_tag: tag, inputs: &inputs };
         let none = "".parse().unwrap();
-        let asked = Asked { action: "trim", keys: &none, before: &none };
+        let asked = ActionRequest { action: "trim", keys: &none, before: &none };
         let trim = (kind.parse)(&none).unwrap().act(&at, &asked).unwrap();
         for step in trim.steps {
             stack.executor.step(&step).1.unwrap();
