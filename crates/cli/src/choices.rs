@@ -13,7 +13,7 @@ use crate::terminal::say;
 pub fn run_request(common: &Common, earlier: Option<&Earlier>) -> RunRequest {
     let (scale, only) = (common.scale.clone(), common.only.clone());
     RunRequest { seed: common.seed, repeat: common.repeat, scale, only, ..RunRequest::default() }
-        .going_on(earlier)
+        .continuing(earlier)
 }
 
 /// Prints the plan's notes, and a note if the experiment has no scale of the name that was asked for and so runs unscaled.

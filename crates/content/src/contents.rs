@@ -326,10 +326,10 @@ impl Contents {
     /// The content that `block`, a whole block or the head of one, holds whole; `None` when it holds none of this content
     /// whole. Shifted duplicates are known when all of the block is there.
     #[inline]
-    pub fn whole(&self, block: &[u8]) -> Option<ContentId> {
+    pub fn identify_whole(&self, block: &[u8]) -> Option<ContentId> {
         match &self.0.layouts {
             Layouts::One(Body::Runs(layout)) if self.0.shift == 0 => {
-                self.0.filler.whole(*layout, block)
+                self.0.filler.identify_whole(*layout, block)
             }
             _ => self.identify(block).filter(|&id| self.holds(id, block)),
         }

@@ -38,7 +38,7 @@ impl Layouts {
             Sizes::Mixed(m) => Self::Mixed {
                 share: Share::of(m.share),
                 packed: textures.body(m.lz4_bytes),
-                plain: Body::Runs(textures.whole().layout),
+                plain: Body::Runs(textures.of_block().layout),
             },
             Sizes::Many { sorted, runs } => {
                 let mut different = sorted.clone();

@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(all.len(), STRATA * STRATUM as usize);
         for each in [0.0, 0.25] {
             let between = Between { sizes: &near_sizes, each };
-            for saving in ASKED.map(|asked| asked / (1.0 + each)) {
+            for saving in ASKED.map(|wanted| wanted / (1.0 + each)) {
                 let all = in_order(&sizes, between, &neighbours, saving);
                 assert_eq!(all.len(), STRATA * STRATUM as usize);
                 for stratum in all.chunks(STRATUM as usize) {

@@ -122,7 +122,7 @@ impl Repeats {
         });
         let again = (shares.again_per_new() - near.per_new()) / left.max(1e-6);
         let streams = Streams::new(&scaled.collect::<Vec<_>>(), *others, again, seed);
-        let streams = streams.settled_after(*settled);
+        let streams = streams.with_min_reuse_lag(*settled);
         Self { near: near.clone(), streams }
     }
 

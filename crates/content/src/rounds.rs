@@ -68,7 +68,7 @@ struct Beginning {
 }
 
 /// Distinct blocks that VDO needs between a content and its first duplicate, where a share `again` of all blocks are duplicates.
-pub(crate) fn apart(again: f64) -> u64 {
+pub(crate) fn min_distance(again: f64) -> u64 {
     (APART as f64 * (1.0 - again)) as u64 + PACKED
 }
 
@@ -77,7 +77,7 @@ impl Beginning {
     fn new(shares: Shares, window: u64) -> Self {
         let (again, per_new) = (shares.again().fraction(), shares.again_per_new());
         // The lag takes at most a quarter of the window.
-        let new = apart(again).min(window / 4) as f64;
+        let new = min_distance(again).min(window / 4) as f64;
         let duplicates = (new * per_new).min(LONGEST as f64) as u64;
         let step = per_new.ceil().max(1.0) as u64;
         // With so few, no new contents would be left for the first round.
@@ -338,7 +338,7 @@ impl Zipf {
     }
 
     /// The integral of x^-theta from the end of the exact ranks to n + 1/2 (the midpoint rule for the sum of weights).
-    fn beyond(&self, n: f64) -> f64 {
+    fn sum_beyond_exact(&self, n: f64) -> f64 {
         let (from, to) = (EXACT_RANKS as f64 + 0.5, n + 0.5);
         let power = 1.0 - self.theta;
         if power.abs() < 1e-9 {
@@ -352,7 +352,7 @@ impl Zipf {
     fn sum(&self, n: u64) -> f64 {
         match self.sums.get((n as usize).saturating_sub(1)) {
             Some(sum) => *sum,
-            None => self.sums[EXACT_RANKS - 1] + self.beyond(n as f64),
+            None => self.sums[EXACT_RANKS - 1] + self.sum_beyond_exact(n as f64),
         }
     }
 

@@ -177,8 +177,8 @@ impl SequenceCounter {
     /// Adds what another one counted.
     pub fn merge(&mut self, other: &Self) {
         let pairs = self.classes.iter_mut().flatten().zip(other.classes.iter().flatten());
-        for (own, others) in pairs {
-            others.iter().for_each(|(&length, count)| *own.entry(length).or_default() += count);
+        for (counts, added) in pairs {
+            added.iter().for_each(|(&length, count)| *counts.entry(length).or_default() += count);
         }
     }
 

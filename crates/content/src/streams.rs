@@ -95,7 +95,7 @@ struct Stream {
 pub(crate) struct Streams {
     seed: u64,
     /// New blocks after which a content may come again.
-    settled: u64,
+    min_reuse_lag: u64,
     streams: Vec<Stream>,
     /// For each of 4096 new blocks: whether it belongs to no stream.
     free: Vec<bool>,
@@ -164,17 +164,17 @@ impl Streams {
         // Shares of duplicates sum to all: every turn is some stream's, unless there are none at all.
         let turns = turns.into_iter().map(Option::unwrap_or_default).collect();
         let free = new_turns.iter().map(Option::is_none).collect();
-        Self { seed: seed.0, settled: 0, streams, free, turns }
+        Self { seed: seed.0, min_reuse_lag: 0, streams, free, turns }
     }
 
-    /// Returns them with contents that come again after `settled` new blocks at the earliest, except for a few at the beginning.
-    pub fn settled_after(self, settled: u64) -> Self {
-        Self { settled, ..self }
+    /// Returns them with contents that come again after `min_reuse_lag` new blocks at the earliest, except for a few at the beginning.
+    pub fn with_min_reuse_lag(self, min_reuse_lag: u64) -> Self {
+        Self { min_reuse_lag, ..self }
     }
 
     /// Returns how many of the first `new` contents may come again; these are `per_new` contents for each new block.
-    fn settled(&self, new: u64, per_new: f64) -> u64 {
-        let recent = (self.settled as f64 * per_new) as u64;
+    fn reusable(&self, new: u64, per_new: f64) -> u64 {
+        let recent = (self.min_reuse_lag as f64 * per_new) as u64;
         new.saturating_sub(recent).max(new / 8).max(1)
     }
 
@@ -192,7 +192,7 @@ impl Streams {
             }
             Reach::Near { from, to } => {
                 let back = from + draw % (to - from + 1);
-                let content = if back <= new { new - back } else { draw % self.settled(new, 1.0) };
+                let content = if back <= new { new - back } else { draw % self.reusable(new, 1.0) };
                 // Preferably of a content of no stream: streams count the copies of theirs.
                 let free = |content: &u64| self.free[(content % STRATUM) as usize];
                 let nearest =
@@ -202,12 +202,12 @@ impl Streams {
             Reach::Newest => None,
             Reach::Lag { window, windows } => {
                 let each = stream.places.len() as f64 / STRATUM as f64;
-                let early = |own: u64| draw % (own / 2).clamp(1, self.settled(own, each));
+                let early = |total: u64| draw % (total / 2).clamp(1, self.reusable(total, each));
                 let content = stream.lagging(number, window, windows, self.seed, early);
                 let written = match content < new {
                     true => content,
-                    false if self.settled == 0 => new - 1 - draw % new.min(16),
-                    false => draw % self.settled(new, 1.0),
+                    false if self.min_reuse_lag == 0 => new - 1 - draw % new.min(16),
+                    false => draw % self.reusable(new, 1.0),
                 };
                 Some(NextBlock::Again(written))
             }
@@ -336,15 +336,15 @@ mod tests {
             ("1..1=100", 50.0),
         ] {
             let distance: Distance = text.parse().unwrap();
-            let Distance::Histogram(asked) = distance.clone() else { panic!() };
+            let Distance::Histogram(wanted_distances) = distance.clone() else { panic!() };
             let spec = ContentSpec {
                 dedupe: Percent(dedupe),
                 distance: Some(distance),
                 ..ContentSpec::default()
             };
             let (found, _) = observe(&spec, 400_000, 800_000);
-            let whole: f64 = asked.iter().map(|a| a.weight).sum();
-            for a in asked {
+            let whole: f64 = wanted_distances.iter().map(|a| a.weight).sum();
+            for a in wanted_distances {
                 let within = found.iter().filter(|&&d| (a.from..=a.to).contains(&d)).count();
                 let (got, wanted) = (within as f64 / found.len() as f64, a.weight / whole);
                 println!("{text} {dedupe}: {}..{} {got:.4}", a.from, a.to);

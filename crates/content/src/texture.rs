@@ -61,7 +61,7 @@ impl Textures {
     }
 
     /// Incompressible.
-    pub fn whole(&self) -> Calibrated {
+    pub fn of_block(&self) -> Calibrated {
         Calibrated { layout: BlockLayout::head(self.unit), lz4_bytes: self.unit }
     }
 
@@ -104,7 +104,7 @@ impl Textures {
     /// with the number of random bytes.
     fn search(&mut self, target: usize, least: usize) -> (usize, Calibrated) {
         if target >= self.unit {
-            return (self.unit, self.whole());
+            return (self.unit, self.of_block());
         }
         let (mut low, mut high, mut step) = (least, least, 1);
         while high < self.unit && self.tried(high).lz4_bytes < target {

@@ -3,7 +3,7 @@
 use reduce::BLOCK;
 use units::{Bytes, Percent};
 
-use crate::rounds::apart;
+use crate::rounds::min_distance;
 use crate::sizes::Sizes;
 use crate::texture::{TOLERANCE, Textures};
 use crate::written::Written;
@@ -171,7 +171,7 @@ impl ContentSpec {
     }
 
     fn validate_saving(&self) -> Result<(), ContentError> {
-        let Some(asked) = self.vdo_saving else { return Ok(()) };
+        let Some(wanted) = self.vdo_saving else { return Ok(()) };
         if self.compress != Compress::None {
             return Err(ContentError::Contradiction {
                 key: "vdo_saving",
@@ -189,14 +189,14 @@ impl ContentSpec {
         let live = self.scope == Scope::Live;
         let most = saving::most(live) * self.new_among_distinct();
         // A request with few digits may mean exactly the most.
-        if asked.fraction() > most + 5e-4 {
+        if wanted.fraction() > most + 5e-4 {
             let nearest = Percent((1000.0 * most).floor() / 10.0);
             let why = if live {
                 "under random overwrites a physical block stays until the last of its 14 fragments is dead"
             } else {
                 "a physical block holds at most 14 fragments"
             };
-            return Err(ContentError::SavingUnreachable { asked, nearest, why });
+            return Err(ContentError::SavingUnreachable { asked: wanted, nearest, why });
         }
         Ok(())
     }
@@ -322,7 +322,8 @@ impl ContentSpec {
         if self.vdo_saving.is_none_or(|saving| saving.0 <= 0.0) {
             return;
         }
-        let enough_blocks = apart(again / (1.0 - self.zero.fraction()).max(f64::MIN_POSITIVE));
+        let enough_blocks =
+            min_distance(again / (1.0 - self.zero.fraction()).max(f64::MIN_POSITIVE));
         let nearest_blocks = match (&self.distance, self.popularity) {
             (Some(Distance::Previous), _) | (_, Popularity::Cap(_)) => 1,
             (Some(Distance::Histogram(shares)), _) => {

@@ -255,7 +255,7 @@ mod tests {
     fn distances_in_a_window_are_triangular() {
         for dedupe in [25.0, 50.0, 90.0] {
             // What keeps duplicates off their contents is at most a quarter of the window.
-            let least = apart(dedupe / 100.0).min(1024.0);
+            let least = min_distance(dedupe / 100.0).min(1024.0);
             let half = (4096.0 - least) / 2.0;
             for popularity in [Popularity::Uniform, Popularity::Zipf(0.9)] {
                 let spec = ContentSpec { popularity, ..spec(dedupe, 0.0, 4096) };
@@ -293,13 +293,13 @@ mod tests {
     }
 
     /// Distinct blocks that keep duplicates off their contents: what 2560 written blocks hold, and 256.
-    fn apart(again: f64) -> f64 {
+    fn min_distance(again: f64) -> f64 {
         2560.0 * (1.0 - again) + 256.0
     }
 
     /// Duplicates of the beginning, for which nothing is old enough.
     fn early(again: f64) -> u64 {
-        (apart(again).floor() * again / (1.0 - again)) as u64
+        (min_distance(again).floor() * again / (1.0 - again)) as u64
     }
 
     #[test]

@@ -71,9 +71,9 @@ struct Loop<'a> {
     /// The next offset of each sequential operation.
     places: Vec<u64>,
     /// Instants of the submitters' next requests.
-    asks: BinaryHeap<Reverse<(u64, u64)>>,
+    arrivals: BinaryHeap<Reverse<(u64, u64)>>,
     /// The last request of each submitter.
-    asked: Vec<Request>,
+    last_requests: Vec<Request>,
     latencies: Vec<u64>,
     last: u64,
     /// Instant of the last event, in model time: nanoseconds.
@@ -106,8 +106,8 @@ pub fn run_on(
         random: load.seed.generator(),
         size,
         places: load.ops.iter().map(first).collect(),
-        asks: (0..u64::from(load.depth)).map(|i| Reverse((0, i))).collect(),
-        asked: vec![none; load.depth as usize],
+        arrivals: (0..u64::from(load.depth)).map(|i| Reverse((0, i))).collect(),
+        last_requests: vec![none; load.depth as usize],
         latencies: Vec::new(),
         last: 0,
         now: 0,
@@ -140,12 +140,12 @@ impl Loop<'_> {
         let end = self.load.ramp.saturating_add(self.load.duration);
         loop {
             // No two requests come at the same instant, so that a trace keeps their order.
-            let asks = self.asks.peek().map(|Reverse((at, _))| (*at).max(self.now + 1));
+            let asks = self.arrivals.peek().map(|Reverse((at, _))| (*at).max(self.now + 1));
             let asks = asks.filter(|at| *at < end && self.submitted < self.load.most);
             match (asks, self.disk.next()) {
                 // Decisions that are due before the request are made first, as with real requests.
                 (Some(at), next) if next.is_none_or(|next| at < next) => {
-                    let Some(Reverse((_, who))) = self.asks.pop() else { return };
+                    let Some(Reverse((_, who))) = self.arrivals.pop() else { return };
                     self.submitted += 1;
                     self.now = at;
                     let request = self.request(who, at);
@@ -182,7 +182,7 @@ impl Loop<'_> {
         };
         let (offset, length) = if op == Op::Flush { (0, 0) } else { (offset, block) };
         let request = Request { id: who, arrival, op, offset, length, fua: false };
-        self.asked[who as usize] = request;
+        self.last_requests[who as usize] = request;
         request
     }
 
@@ -203,7 +203,8 @@ impl Loop<'_> {
 
     fn done(&mut self, event: Event) {
         let Event::Done { id, at, failed } = event else { return };
-        let Some(&Request { arrival, op, offset, length, fua, .. }) = self.asked.get(id as usize)
+        let Some(&Request { arrival, op, offset, length, fua, .. }) =
+            self.last_requests.get(id as usize)
         else {
             return;
         };
@@ -223,6 +224,6 @@ impl Loop<'_> {
             latency_ns,
             late_ns: 0,
         });
-        self.asks.push(Reverse((at + self.load.think, id)));
+        self.arrivals.push(Reverse((at + self.load.think, id)));
     }
 }

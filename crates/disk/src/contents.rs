@@ -66,7 +66,7 @@ pub fn load(from: impl Read, size: u64, most: Bytes) -> io::Result<Store> {
             _ => Some(Box::new(number::<SECTOR>(&mut from)?)),
         };
         let version = (kind == [VERSION]).then_some(version);
-        if sector >= size.div_ceil(SECTOR as u64) || !store.take_up(sector, version, page) {
+        if sector >= size.div_ceil(SECTOR as u64) || !store.restore(sector, version, page) {
             return Err(bad("a page lies beyond the disk"));
         }
     }

@@ -31,7 +31,7 @@ pub struct Disk {
     limit: Buckets,
     /// Requests that the limit holds back, by the instant at which they are let through and by their order.
     held: BTreeMap<(u64, u64), Request>,
-    asked: u64,
+    held_so_far: u64,
     /// Factor by which all times of the model are longer.
     slower: f64,
 }
@@ -44,7 +44,7 @@ impl Disk {
             faults: Faults::none(size),
             limit: Buckets::default(),
             held: BTreeMap::new(),
-            asked: 0,
+            held_so_far: 0,
             slower: 1.0,
         }
     }
@@ -80,8 +80,8 @@ impl Disk {
         request.fua &= !lie;
         let at = self.limit.admits(&request);
         if at > request.arrival {
-            self.asked += 1;
-            self.held.insert((at, self.asked), request);
+            self.held_so_far += 1;
+            self.held.insert((at, self.held_so_far), request);
         } else {
             self.give(request, events);
         }

@@ -334,8 +334,8 @@ mod tests {
         assert_eq!(ask(&mut disk, Op::Flush, 4_999_999_999, 0).1, None);
         assert_eq!(ask(&mut disk, Op::Flush, 5_000_000_000, 0).1, Some(Failure::Io));
         let mut disk = faulty(r#"[{ fault = "full", at = "8k" }]"#).unwrap();
-        let asked = [0, 4096, 0, 8192, 4096].map(|at| ask(&mut disk, Op::Write, 0, at).1);
-        assert_eq!(asked, [None, None, None, Some(Failure::Full), None]);
+        let failures = [0, 4096, 0, 8192, 4096].map(|at| ask(&mut disk, Op::Write, 0, at).1);
+        assert_eq!(failures, [None, None, None, Some(Failure::Full), None]);
         assert_eq!(ask(&mut disk, Op::Read, 0, 8192).1, None);
     }
 

@@ -190,8 +190,11 @@ mod tests {
             ("{ base = \"ssd\", dies = -1 }", "like.dies", "'-1'", "from 1"),
         ] {
             let error = read(text).profile().unwrap_err();
-            let said = error.to_string();
-            assert!(said.starts_with(&format!("{place}: ")) && said.contains(value), "{said}");
+            let message = error.to_string();
+            assert!(
+                message.starts_with(&format!("{place}: ")) && message.contains(value),
+                "{message}"
+            );
             assert!(error.help().contains(help), "{text}: {}", error.help());
         }
         for text in ["hdd,rpm", "hdd,rpm=1,rpm=2"] {

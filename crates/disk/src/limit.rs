@@ -119,7 +119,7 @@ pub(crate) struct Buckets {
 #[derive(Debug, Clone)]
 struct Bucket {
     /// The operation that it limits; `None`: reads and writes.
-    of: Option<Op>,
+    op: Option<Op>,
     /// Tells whether it counts bytes, or requests.
     bytes: bool,
     /// Nanoseconds that each byte or request takes.
@@ -134,9 +134,9 @@ impl Buckets {
         let requests = limit.each_iops().into_iter().zip(whose);
         let requests = requests.filter_map(|((_, n), of)| Some((of, false, n?)));
         let bytes = limit.each_throughput().into_iter().zip(whose);
-        let bytes = bytes.filter_map(|((_, n), of)| Some((of, true, n?.0)));
-        let bucket = |(of, bytes, rate): (_, _, u64)| Bucket {
-            of,
+        let bytes = bytes.filter_map(|((_, n), op)| Some((op, true, n?.0)));
+        let bucket = |(op, bytes, rate): (_, _, u64)| Bucket {
+            op,
             bytes,
             each: 1e9 / rate.max(1) as f64,
             paid: 0.0,
@@ -153,7 +153,7 @@ impl Buckets {
         let now = request.arrival as f64;
         let mut at = now;
         let concerns = |bucket: &&mut Bucket| {
-            bucket.of.map_or(request.op != Op::Discard, |of| of == request.op)
+            bucket.op.map_or(request.op != Op::Discard, |of| of == request.op)
         };
         for bucket in self.all.iter_mut().filter(concerns) {
             at = at.max(bucket.paid - BURST);

@@ -124,7 +124,7 @@ impl Store {
     }
 
     /// Takes over a page that another store held, on the medium or as a version; returns false where it lies beyond the disk.
-    pub(crate) fn take_up(
+    pub(crate) fn restore(
         &mut self,
         sector: u64,
         version: Option<u64>,

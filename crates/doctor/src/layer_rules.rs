@@ -123,7 +123,7 @@ fn of_cell(
             stages: &record.stages,
             planned,
             figures: record.layers.get(&layer.name).unwrap_or(&none),
-            asked: written.asked.as_ref(),
+            asked_content: written.asked.as_ref(),
             achieved: written.achieved.as_ref(),
             facts: &record.facts,
         };

@@ -105,7 +105,7 @@ impl Ways {
     fn after(&mut self, way: usize, place: usize, block: &Block) {
         match way {
             0 => drop(black_box(Generator::best().holds(id(place), self.layout, block))),
-            1 => drop(black_box(Generator::best().whole(self.layout, block))),
+            1 => drop(black_box(Generator::best().identify_whole(self.layout, block))),
             2 => self.four.ended(0, true, block, 0),
             3 => self.one.ended(0, true, block, 0),
             _ => by_instruction(block),

@@ -45,8 +45,8 @@ impl JobTallies {
             count.bytes += tally.bytes();
             count.errors += tally.errors();
         }
-        if let Some(own) = self.tallies.get_mut(job) {
-            own.merge(tally);
+        if let Some(of_job) = self.tallies.get_mut(job) {
+            of_job.merge(tally);
         }
     }
 
@@ -103,7 +103,8 @@ impl JobTallies {
         let several = self.counts.iter().zip(worked_ns).enumerate();
         let several = several.filter(|_| self.counts.len() > 1);
         let summary = |(job, (count, &duration_ns)): (usize, (&JobCount, &u64))| {
-            let operations = self.tallies.get(job).map(|own| own.summaries(names, duration_ns));
+            let operations =
+                self.tallies.get(job).map(|of_job| of_job.summaries(names, duration_ns));
             Ok(JobSummary {
                 job: job as u32,
                 duration_ns,
@@ -151,8 +152,8 @@ mod tests {
         let rows = jobs.job_rows(3, &names(), (5, 9)).unwrap();
         let figures = |row: &JobRow| (row.job, row.part.stage, row.part.ios, row.part.start_ns);
         assert_eq!(rows.iter().map(figures).collect::<Vec<_>>(), [(0, 3, 1, 5), (1, 3, 2, 5)]);
-        let own = &jobs.summaries(&names(), &[1, 1]).unwrap()[1].operations["read"];
-        assert_eq!((own.ios, own.latency.unwrap().max_ns), (2, 300));
+        let reads = &jobs.summaries(&names(), &[1, 1]).unwrap()[1].operations["read"];
+        assert_eq!((reads.ios, reads.latency.unwrap().max_ns), (2, 300));
     }
 
     #[test]

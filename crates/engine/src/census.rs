@@ -44,7 +44,7 @@ pub(crate) fn start(
         sys::usage::yield_to_others();
         let mut pause = FIRST_PAUSE;
         loop {
-            let found = sample::look(&mut receivers, &mut census, &common);
+            let found = sample::feed_census(&mut receivers, &mut census, &common);
             if !found.more {
                 return Taken { census, cpu: sys::usage::thread() };
             }

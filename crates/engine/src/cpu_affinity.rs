@@ -11,24 +11,24 @@ pub(crate) struct CpuAffinity(Cpus);
 
 impl CpuAffinity {
     /// The CPUs that a load asks for. Refuses a set of which only a part is allowed, since the kernel would silently pin to that part.
-    pub(crate) fn of(asked: Option<&Cpus>) -> Result<Option<Self>, EngineError> {
-        let Some(asked) = asked else { return Ok(None) };
+    pub(crate) fn of(wanted: Option<&Cpus>) -> Result<Option<Self>, EngineError> {
+        let Some(wanted) = wanted else { return Ok(None) };
         let refused = |what: String, help: String| EngineError::new(ErrorKind::Usage, what, help);
         let allowed = sched_getaffinity(None).map_err(|error| {
-            refused(format!("Workers cannot be pinned to CPUs {asked}"), "leave cpus out".into())
+            refused(format!("Workers cannot be pinned to CPUs {wanted}"), "leave cpus out".into())
                 .because(error)
         })?;
         let there: Cpus = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
-        let missing: Cpus = asked.numbers().filter(|&cpu| !allowed.is_set(cpu)).collect();
+        let missing: Cpus = wanted.numbers().filter(|&cpu| !allowed.is_set(cpu)).collect();
         if missing.numbers().next().is_some() {
             return Err(refused(
                 format!(
-                    "Workers cannot be pinned to CPUs {asked}: this process may not use {missing}"
+                    "Workers cannot be pinned to CPUs {wanted}: this process may not use {missing}"
                 ),
                 format!("name CPUs among {there}"),
             ));
         }
-        Ok(Some(Self(asked.clone())))
+        Ok(Some(Self(wanted.clone())))
     }
 
     /// Pins the calling thread.

@@ -179,7 +179,7 @@ impl Job {
         if transfer.is_write() {
             let buffer = &mut buffer[..transfer.length as usize];
             let address = self.fill(slot, transfer, buffer, worker_verifier);
-            self.sampler.see(buffer, address);
+            self.sampler.count_blocks(buffer, address);
             return;
         }
         if matches!(transfer.verb, Verb::Discard | Verb::WriteZeroes) {
@@ -196,7 +196,7 @@ impl Job {
         let job_target = &self.targets[usize::from(transfer.target)];
         let at = transfer.offset - job_target.start;
         let end = (at + u64::from(transfer.length)).div_ceil(self.unit);
-        self.sampler.see_emptied(job_target.first + at / self.unit..job_target.first + end);
+        self.sampler.note_emptied(job_target.first + at / self.unit..job_target.first + end);
     }
 
     /// Fills the buffer of a write; returns the number of its first block, counted over the blocks of all targets.
@@ -211,7 +211,7 @@ impl Job {
         let (target, unit) = (usize::from(transfer.target), self.unit);
         let JobTarget { fill, start, first, .. } = &mut self.targets[target];
         let address = (transfer.offset - *start) / unit;
-        self.sampler.expect(*first + address);
+        self.sampler.prefetch(*first + address);
         let Some(worker_verifier) = worker_verifier else {
             fill.fill(address, buffer, &mut |_, _| {});
             return *first + address;

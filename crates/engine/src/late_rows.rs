@@ -35,7 +35,7 @@ impl LateRows {
 
     /// Returns the intervals to report at `now_ns`, when the rows of all intervals before number `rows` are out; `done` are all I/Os and bytes so
     /// far.
-    pub(crate) fn look(
+    pub(crate) fn check(
         &mut self,
         now_ns: u64,
         rows: u64,
@@ -73,31 +73,31 @@ mod tests {
         for second in 0..20 {
             // The row of the second before came 0.4 s after its end.
             let now_ns = (100 + second) * S + S * 4 / 10;
-            assert_eq!(late_rows.look(now_ns, second, (second * 7, 0)), None);
+            assert_eq!(late_rows.check(now_ns, second, (second * 7, 0)), None);
         }
     }
 
     #[test]
     fn each_interval_without_a_row_is_told_once_with_what_ended_in_it() {
         let mut late_rows = late_rows(None);
-        assert_eq!(late_rows.look(102 * S + S / 10, 2, (50, 500)), None);
-        assert_eq!(late_rows.look(103 * S + S / 10, 2, (60, 600)), None, "it may still come");
+        assert_eq!(late_rows.check(102 * S + S / 10, 2, (50, 500)), None);
+        assert_eq!(late_rows.check(103 * S + S / 10, 2, (60, 600)), None, "it may still come");
         let late = LateIntervals { span_ns: (102 * S, 103 * S), ios: 10, bytes: 100 };
-        assert_eq!(late_rows.look(103 * S + S / 2, 2, (60, 600)), Some(late));
-        assert_eq!(late_rows.look(103 * S + S * 3 / 4, 2, (60, 600)), None);
+        assert_eq!(late_rows.check(103 * S + S / 2, 2, (60, 600)), Some(late));
+        assert_eq!(late_rows.check(103 * S + S * 3 / 4, 2, (60, 600)), None);
         // A call that comes late covers all intervals that have passed.
         let late = LateIntervals { span_ns: (103 * S, 106 * S), ios: 0, bytes: 0 };
-        assert_eq!(late_rows.look(106 * S + S / 2, 2, (60, 600)), Some(late));
+        assert_eq!(late_rows.check(106 * S + S / 2, 2, (60, 600)), Some(late));
         // The rows are there, and then one is missing again.
-        assert_eq!(late_rows.look(107 * S, 7, (90, 900)), None);
+        assert_eq!(late_rows.check(107 * S, 7, (90, 900)), None);
         let late = LateIntervals { span_ns: (107 * S, 108 * S), ios: 5, bytes: 50 };
-        assert_eq!(late_rows.look(108 * S + S / 2, 7, (95, 950)), Some(late));
+        assert_eq!(late_rows.check(108 * S + S / 2, 7, (95, 950)), Some(late));
     }
 
     #[test]
     fn the_last_interval_waits_for_what_is_in_flight_and_is_no_gap() {
         let mut late_rows = late_rows(Some(2 * S));
-        assert!(late_rows.look(101 * S + S / 2, 0, (0, 0)).is_some());
-        assert_eq!(late_rows.look(150 * S, 0, (0, 0)), None);
+        assert!(late_rows.check(101 * S + S / 2, 0, (0, 0)).is_some());
+        assert_eq!(late_rows.check(150 * S, 0, (0, 0)), None);
     }
 }

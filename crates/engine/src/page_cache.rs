@@ -37,7 +37,7 @@ pub(crate) fn bring_down(
     interrupt: &Interrupt,
 ) -> Vec<String> {
     let copy = match files.try_clone() {
-        Ok(own) => own,
+        Ok(copy) => copy,
         Err(error) => return vec![sys::causes::chain(&error)],
     };
     let (sender, answers) = channel();
@@ -54,14 +54,14 @@ pub(crate) fn bring_down(
         Ok(thread) => thread,
         Err(error) => return vec![format!("The targets could not be flushed: {error}")],
     };
-    let (mut failed, mut next, mut asked) = (Vec::new(), names.iter(), None);
+    let (mut failed, mut next, mut interrupted) = (Vec::new(), names.iter(), None);
     loop {
         match answers.recv_timeout(LOOK) {
             Ok(result) => failed.extend(next.next().and_then(|name| lost(name, &result.err()?))),
             Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) if interrupt.level() == Level::None => {}
             Err(RecvTimeoutError::Timeout) => {
-                if asked.get_or_insert_with(Instant::now).elapsed() >= GRACE {
+                if interrupted.get_or_insert_with(Instant::now).elapsed() >= GRACE {
                     failed.extend(next.map(|name| {
                         format!("Interrupted while {name} was flushed: it may not hold all that was written to it")
                     }));

@@ -177,19 +177,22 @@ pub(crate) fn queues(
 impl BlockSampler {
     /// Looks at every block of a buffer that is about to be written from `address` on.
     #[inline]
-    pub(crate) fn see(&mut self, buffer: &[u8], address: u64) {
+    pub(crate) fn count_blocks(&mut self, buffer: &[u8], address: u64) {
         // Faster with a length that is known at compile time.
         if self.unit == reduce::BLOCK {
             let (blocks, _) = buffer.as_chunks::<{ reduce::BLOCK }>();
-            blocks.iter().zip(address..).for_each(|(block, address)| self.look(block, address));
+            blocks
+                .iter()
+                .zip(address..)
+                .for_each(|(block, address)| self.count_block(block, address));
         } else {
             let blocks = buffer.chunks_exact(self.unit).zip(address..);
-            blocks.for_each(|(block, address)| self.look(block, address));
+            blocks.for_each(|(block, address)| self.count_block(block, address));
         }
     }
 
     #[inline(always)]
-    fn look(&mut self, block: &[u8], address: u64) {
+    fn count_block(&mut self, block: &[u8], address: u64) {
         self.counts.all += 1;
         let mut holds = AddressState::Data;
         if reduce::is_zero(block) {
@@ -203,14 +206,14 @@ impl BlockSampler {
 
     /// Prefetches the state of an address that is about to be written, while its block is filled. A plain load would delay the stores of the block.
     #[inline]
-    pub(crate) fn expect(&self, address: u64) {
+    pub(crate) fn prefetch(&self, address: u64) {
         if let Some(word) = self.addresses.word(address) {
             reduce::prefetch(word);
         }
     }
 
     /// Notes that these addresses are about to be discarded or zeroed.
-    pub(crate) fn see_emptied(&mut self, addresses: Range<u64>) {
+    pub(crate) fn note_emptied(&mut self, addresses: Range<u64>) {
         self.addresses.empty(addresses);
     }
 
@@ -259,7 +262,7 @@ pub(crate) struct Found {
 const LITTLE: usize = 16;
 
 /// Feeds the census from the queues, then brings its shifts and the samplers' to the same values.
-pub(crate) fn look(
+pub(crate) fn feed_census(
     receivers: &mut [SampleReceiver],
     census: &mut Census,
     common: &SharedSampling,
@@ -347,7 +350,7 @@ mod tests {
     fn zero_blocks_are_counted_apart_and_all_others_arrive_in_order() {
         let (mut sampler, mut receiver) = queues(capacities(16, 16), common(0));
         let buffer: Vec<u8> = [block(1), [0; BLOCK], block(2), block(1)].concat();
-        sampler.see(&buffer, 7);
+        sampler.count_blocks(&buffer, 7);
         assert_eq!(sampler.counts, Counts { all: 4, zero: 1 });
         drop(sampler);
         let at = |id, address, order| (Name::of(&block(id)), Place { address, order });
@@ -363,7 +366,7 @@ mod tests {
         let all = common(0);
         let (mut sampler, mut receiver) = queues(capacities(256, 1), all.clone());
         let ids: Vec<u64> = (0..20_000).map(|i| i / 2).collect();
-        ids.iter().for_each(|&id| sampler.see(&block(id), id));
+        ids.iter().for_each(|&id| sampler.count_blocks(&block(id), id));
         let last = all.shift.get();
         let mut seen: Vec<_> = named(&mut receiver).into_iter().map(|(name, _)| name).collect();
         seen.retain(|name| name.passes(last));
@@ -379,14 +382,14 @@ mod tests {
         let (mut sampler, receiver) = queues(capacities, common.clone());
         let (mut receivers, mut census) = ([receiver], Census::new(1 << 20));
         for id in 0..20_000 {
-            sampler.see(&block(id / 2), id);
+            sampler.count_blocks(&block(id / 2), id);
             if id % each == 0 {
-                assert!(look(&mut receivers, &mut census, &common).more);
+                assert!(feed_census(&mut receivers, &mut census, &common).more);
             }
         }
         census.written(sampler.counts.all);
         drop(sampler);
-        let found = look(&mut receivers, &mut census, &common);
+        let found = feed_census(&mut receivers, &mut census, &common);
         assert!(!found.more);
         (census.finish(), common.sizes.get())
     }
@@ -413,15 +416,15 @@ mod tests {
         let (mut sampler, receiver) = queues(capacities(1024, 16), common.clone());
         let (mut receivers, mut census) = ([receiver], Census::new(1 << 20));
         for n in 0..written {
-            sampler.see(&block(id(n)), n % 100);
+            sampler.count_blocks(&block(id(n)), n % 100);
             if n % 100 == 0 {
-                look(&mut receivers, &mut census, &common);
+                feed_census(&mut receivers, &mut census, &common);
             }
         }
         assert_eq!(common.shift.get(), 6);
         census.written(sampler.counts.all);
         drop(sampler);
-        look(&mut receivers, &mut census, &common);
+        feed_census(&mut receivers, &mut census, &common);
         let found = census.finish();
         let share = 100.0 * (1.0 - distinct as f64 / written as f64);
         let got = found.duplicate_percent.unwrap_or_default();
@@ -436,7 +439,7 @@ mod tests {
         (capacities.names.holds_all, capacities.blocks.holds_all) = (true, true);
         let (mut sampler, _tap) = queues(capacities, all.clone());
         let holds = |address| all.addresses.holds(address);
-        sampler.see(&[block(1), [0; BLOCK]].concat(), 3);
+        sampler.count_blocks(&[block(1), [0; BLOCK]].concat(), 3);
         assert_eq!(
             (holds(2), holds(3), holds(4)),
             (AddressState::Nothing, AddressState::Sampled, AddressState::Zero)
@@ -444,13 +447,13 @@ mod tests {
         // An overwrite outside of the sample.
         let outside = (0..).map(block).find(|b| !reduce::picked(b, 3)).unwrap();
         all.shift.raise(3);
-        sampler.see(&outside, 3);
+        sampler.count_blocks(&outside, 3);
         assert_eq!(holds(3), AddressState::Data);
-        sampler.see_emptied(3..4);
+        sampler.note_emptied(3..4);
         assert_eq!((holds(3), holds(4)), (AddressState::Nothing, AddressState::Zero));
         // A queue without room.
         for id in (0..).filter(|&id| reduce::picked(&block(id), 3)).take(5) {
-            sampler.see(&block(id), 5);
+            sampler.count_blocks(&block(id), 5);
         }
         assert_eq!(holds(5), AddressState::Data);
     }

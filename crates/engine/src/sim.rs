@@ -186,7 +186,7 @@ impl Simulation<'_> {
         self.in_flight[job] += 1;
         self.submitted += 1;
         if self.submitted.is_multiple_of(self.look_after) {
-            self.look();
+            self.feed_census();
         }
     }
 
@@ -222,8 +222,8 @@ impl Simulation<'_> {
         self.in_flight.iter().all(|&ios| ios == 0)
     }
 
-    fn look(&mut self) {
-        sample::look(&mut self.receivers, &mut self.census, &self.common);
+    fn feed_census(&mut self) {
+        sample::feed_census(&mut self.receivers, &mut self.census, &self.common);
         if self.context.interrupt.level() != Level::None {
             self.halt = StopReason::Interrupted;
         }
@@ -298,7 +298,7 @@ pub(crate) fn run(
     let mut steady_detector = SteadyDetector::of(&load.spec);
     let (total, end_ns) =
         drive(&mut simulation, &resolved, shape, begin_ns, &mut steady_detector, on)?;
-    simulation.look();
+    simulation.feed_census();
     let mut counts = Counts::default();
     simulation.jobs.iter_mut().for_each(|job| counts.add(job.take_counts()));
     let ended: Vec<_> =
@@ -361,7 +361,7 @@ fn drive(
         let settled = end.is_none()
             && steady_detector
                 .as_mut()
-                .is_some_and(|steady_detector| steady_detector.see(&rows, pace.start_ns));
+                .is_some_and(|steady_detector| steady_detector.add_rows(&rows, pace.start_ns));
         let progress = resolved.progress(end_ns - pace.start_ns, bytes);
         on(Event::Intervals { rows, jobs, progress });
         Ok::<bool, EngineError>(settled)

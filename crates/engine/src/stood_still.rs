@@ -8,7 +8,7 @@ use std::time::Duration;
 /// Shortest oversleep that is reported: far longer than waiting for a CPU takes.
 const LEAST_OVERSLEEP: Duration = Duration::from_secs(1);
 
-/// Returns how long the program did not run during a sleep of at most `asked` between `from_ns` and `to_ns`; `None` if it may only have waited for a
+/// Returns how long the program did not run during a sleep of at most `longest` between `from_ns` and `to_ns`; `None` if it may only have waited for a
 /// CPU.
 pub(crate) fn paused_during(longest: Duration, (from_ns, to_ns): (u64, u64)) -> Option<Duration> {
     let slept = Duration::from_nanos(to_ns.saturating_sub(from_ns));
@@ -37,8 +37,8 @@ mod tests {
 
     #[test]
     fn a_sleep_that_lasts_seconds_too_long_is_told_and_a_late_one_is_not() {
-        let asked = Duration::from_millis(250);
-        let slept = |ms: u64| paused_during(asked, (7_000_000, (7 + ms) * 1_000_000));
+        let sleep = Duration::from_millis(250);
+        let slept = |ms: u64| paused_during(sleep, (7_000_000, (7 + ms) * 1_000_000));
         for ms in [0, 100, 250, 900, 1249] {
             assert_eq!(slept(ms), None, "{ms} ms");
         }

@@ -65,7 +65,7 @@ impl Outcome {
         load: &Load,
         resolved: &ResolvedLoad,
     ) -> Result<LoadSummary, EngineError> {
-        let (duration_ns, nothing) = (self.duration_ns, self.nothing(load, resolved));
+        let (duration_ns, nothing) = (self.duration_ns, self.why_nothing_measured(load, resolved));
         let targets = self.targets_apart(resolved, duration_ns)?;
         let worst = self.worst.iter().map(|long| self.worst(long, resolved)).collect();
         let achieved = resolved.blocks_are_whole().then(|| achieved(self.census, self.counts));
@@ -105,7 +105,7 @@ impl Outcome {
     }
 
     /// Returns the reason why nothing was measured, if that is so and no failed I/O explains it.
-    fn nothing(&self, load: &Load, resolved: &ResolvedLoad) -> Option<String> {
+    fn why_nothing_measured(&self, load: &Load, resolved: &ResolvedLoad) -> Option<String> {
         if self.total.all.ios() > 0 || self.total.all.errors() > 0 {
             return None;
         }

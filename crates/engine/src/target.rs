@@ -177,10 +177,10 @@ fn way(held: &File) -> PathBuf {
 
 /// Tells whether `path` still names the file that is held.
 fn leads_to(path: &Path, held: &File) -> bool {
-    let (Ok(found), Ok(own)) = (std::fs::symlink_metadata(path), held.metadata()) else {
+    let (Ok(found), Ok(held_facts)) = (std::fs::symlink_metadata(path), held.metadata()) else {
         return false;
     };
-    (found.dev(), found.ino()) == (own.dev(), own.ino())
+    (found.dev(), found.ino()) == (held_facts.dev(), held_facts.ino())
 }
 
 /// Refuses anything that is neither a file nor a block device.
@@ -329,12 +329,12 @@ mod tests {
             meant: Some(meant),
         };
         Target::of_spec(&through(Meant::FileOn(device)), WISH).unwrap();
-        for (meant, said) in [
+        for (meant, phrase) in [
             (Meant::FileOn(device + 1), "leads out of the file system"),
             (Meant::Device(device), "another device than the one"),
         ] {
             let error = Target::of_spec(&through(meant), WISH).unwrap_err().to_string();
-            assert!(error.contains(said), "{error}");
+            assert!(error.contains(phrase), "{error}");
         }
     }
 
@@ -346,7 +346,7 @@ mod tests {
         rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, mode, 0).unwrap();
         let socket = folder.path().join("socket");
         let _bound = std::os::unix::net::UnixListener::bind(&socket).unwrap();
-        for (path, said) in [
+        for (path, phrase) in [
             (fifo.as_path(), "a FIFO"),
             (socket.as_path(), "a socket"),
             (folder.path(), "a directory"),
@@ -354,9 +354,9 @@ mod tests {
             (Path::new("/proc/self/stat"), "procfs"),
         ] {
             for writes in [true, false] {
-                let error =
-                    open(path, Access { writes: writes && said != "procfs", ..WISH }).unwrap_err();
-                assert!(error.to_string().contains(said), "{error}");
+                let error = open(path, Access { writes: writes && phrase != "procfs", ..WISH })
+                    .unwrap_err();
+                assert!(error.to_string().contains(phrase), "{error}");
                 assert_eq!(error.kind(), ErrorKind::Usage);
             }
         }

@@ -321,7 +321,7 @@ impl Workers {
             if let Some(still) = stood_still::paused_during(wait, (asleep_ns, awake_ns)) {
                 watch.stood_still(still);
                 self.stood_still_ns.push(stood_still::nanos(still));
-                tell(stood_still::notice(still), notices, on);
+                report_notice(stood_still::notice(still), notices, on);
             }
             match message {
                 Ok(Message::Ended(Ok(end))) => ended.push(end),
@@ -350,15 +350,15 @@ impl Workers {
                 let mut progress = setup.resolved.progress(elapsed_ns, bytes);
                 let counted = rows.counted_part();
                 progress.cpu_per_io_us = meter.per_io_us(ended_ios).map(|us| us / counted);
-                if steady_detector.as_mut().is_some_and(|s| s.see(&rows.all, pace.start_ns)) {
+                if steady_detector.as_mut().is_some_and(|s| s.add_rows(&rows.all, pace.start_ns)) {
                     self.status.halt(StopReason::Steady);
                 }
                 on(Event::Intervals { rows: rows.all, jobs: rows.jobs, progress });
             }
             if let Some(notice) = watch.stalled(now_ns, ended_ios, in_flight) {
-                tell(notice, notices, on);
+                report_notice(notice, notices, on);
             }
-            if let Some(late) = late_rows.look(now_ns, collector.next(), (ended_ios, bytes)) {
+            if let Some(late) = late_rows.check(now_ns, collector.next(), (ended_ios, bytes)) {
                 on(Event::Waiting(Waiting {
                     start_ns: late.span_ns.0,
                     end_ns: late.span_ns.1,
@@ -372,7 +372,7 @@ impl Workers {
             let missing = self.threads.len() - ended.len() - failed.len();
             if missing > 0 && watch.is_lost(now_ns, self.status.halted() != StopReason::None, level)
             {
-                tell(not_back(missing, self.threads.len()), notices, on);
+                report_notice(not_back(missing, self.threads.len()), notices, on);
                 break;
             }
         }
@@ -405,7 +405,7 @@ fn not_back(missing: usize, all: usize) -> String {
 }
 
 /// Reports a notice and keeps it.
-fn tell(notice: String, notices: &mut Vec<String>, on: &mut dyn FnMut(Event)) {
+fn report_notice(notice: String, notices: &mut Vec<String>, on: &mut dyn FnMut(Event)) {
     on(Event::Notice(notice.clone()));
     notices.push(notice);
 }

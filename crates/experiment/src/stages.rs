@@ -43,7 +43,7 @@ pub(crate) struct Stage {
 impl Stage {
     /// Tells whether it, or a point of it, has this name.
     pub(crate) fn is_called(&self, name: &str) -> bool {
-        self.names().any(|own| own == name)
+        self.names().any(|known| known == name)
     }
 
     /// Returns what its figures can be called by: its name, and those of its points.
@@ -74,7 +74,7 @@ pub(crate) fn read(
             let message = format!("Two stages are called '{name}'");
             let help = "give one of them a name of its own: name = \"...\"";
             let mistake = Diagnostic::at(stage.head.places.at("name"), message, help);
-            mistakes.push(mistake.with(format!("\"another {i}\"")).naming(&name));
+            mistakes.push(mistake.with(format!("\"another {i}\"")).if_name_is_right(&name));
         }
     }
     let known = |name: &&String| variants.iter().any(|variant| variant.is(name));
@@ -109,7 +109,7 @@ pub(crate) fn check_measured(stages: &[Stage]) -> Option<Diagnostic> {
     let help = "add a [[stage]] with do = \"load\" and measure = true";
     let span = stages.last().map(|stage| stage.head.places.at("name"));
     let none = Diagnostic { span, ..Diagnostic::at(0..0, "No stage is measured", help) };
-    (!stages.iter().any(|stage| stage.head.measured)).then(|| none.resting())
+    (!stages.iter().any(|stage| stage.head.measured)).then(|| none.if_rest_is_right())
 }
 
 fn stage(mut table: Table, file: &str) -> Result<Stage, Diagnostic> {
@@ -129,7 +129,9 @@ fn stage(mut table: Table, file: &str) -> Result<Stage, Diagnostic> {
         WrittenTarget::read(&mut table, matches!(kind.works_on, WorksOn::Load | WorksOn::Rounds))?;
     if kind.works_on == WorksOn::Nothing && target != WrittenTarget::Top {
         let message = format!("{} works on no layer, so it has no target", kind.what);
-        return Err(Diagnostic::at(places.at("target"), message, "leave target out").without());
+        return Err(
+            Diagnostic::at(places.at("target"), message, "leave target out").fix_by_removing()
+        );
     }
     let deadline = deadline(&mut table)?;
     let set = table.table(&SET, "set")?.map(Table::values).transpose()?.unwrap_or_default();
@@ -178,7 +180,7 @@ fn unmeasured(measured: bool, places: &Places, kind: &KindFacts) -> Result<(), D
     let Some(instead) = kind.instead.filter(|_| measured) else { return Ok(()) };
     let message = format!("{} has no figures of its own, so it cannot be measured", kind.what);
     let help = format!("measure {instead}; settle = true reads all layers after this stage");
-    Err(Diagnostic::at(places.at("measure"), message, help).without())
+    Err(Diagnostic::at(places.at("measure"), message, help).fix_by_removing())
 }
 
 /// Tells whether a load draws its own hot places instead of using those of the other stages.

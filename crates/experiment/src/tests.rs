@@ -153,7 +153,7 @@ duration = "1s"
 
 #[test]
 fn every_mistake_names_its_line_and_what_to_write() {
-    for (from, to, line, said) in [
+    for (from, to, line, phrase) in [
         ("repeat = 5", "reapeat = 5", ":4", "did you mean 'repeat'"),
         ("repeat = 5", "repeat = 0", ":4", "set repeat to 5"),
         ("do = \"allocate\"", "do = \"alocate\"", "do = \"alocate\"", "did you mean 'allocate'"),
@@ -170,7 +170,7 @@ fn every_mistake_names_its_line_and_what_to_write() {
         ("compress = \"2.5x\"", "compress = \"fast\"", "compress", "2.5x"),
     ] {
         let shown = refused(from, to);
-        assert!(shown.contains(line) && shown.contains(said), "{to}:\n{shown}");
+        assert!(shown.contains(line) && shown.contains(phrase), "{to}:\n{shown}");
         assert!(shown.contains("test.toml:"), "{to}:\n{shown}");
     }
 }
@@ -247,8 +247,8 @@ fn a_copy_brings_a_file_onto_the_stack_and_settings_change_before_it() {
 #[test]
 fn a_copy_that_cannot_be_names_its_line_and_the_remedy() {
     let refused = |stage: &str, phrase: &str| {
-        let said = copying(&format!("[[stage]]\n{stage}")).1.unwrap_err().render(false);
-        assert!(said.contains(phrase), "{phrase} in {said}");
+        let message = copying(&format!("[[stage]]\n{stage}")).1.unwrap_err().render(false);
+        assert!(message.contains(phrase), "{phrase} in {message}");
     };
     refused("do = \"copy\"\nfrom = \"data\"", "there are: corpus");
     refused("do = \"copy\"", "from");
@@ -273,8 +273,8 @@ fn a_device_is_either_written_to_or_a_file_that_is_there() {
              [[stage]]\ndo = \"load\"\nmeasure = true\nops = {{ write = 100 }}\nbytes = \"4M\"\n"
         )
     };
-    let said = |device: &str| plan(&text(device)).unwrap_err().render(false);
-    assert!(said("file = \"/nowhere.img\"").contains("/nowhere.img cannot be read"));
-    assert!(said("size = \"1G\"\nfile = \"x\"").contains("either a size or a file"));
-    assert!(said("").contains("either a size or a file"));
+    let refusal = |device: &str| plan(&text(device)).unwrap_err().render(false);
+    assert!(refusal("file = \"/nowhere.img\"").contains("/nowhere.img cannot be read"));
+    assert!(refusal("size = \"1G\"\nfile = \"x\"").contains("either a size or a file"));
+    assert!(refusal("").contains("either a size or a file"));
 }

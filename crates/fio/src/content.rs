@@ -80,8 +80,8 @@ mod tests {
             (95, 92.9),
             (99, 92.9),
         ];
-        for (asked, saved) in measured {
-            assert!((packed(asked) - saved).abs() < 0.1, "{asked}: {}", packed(asked));
+        for (wanted, saved) in measured {
+            assert!((packed(wanted) - saved).abs() < 0.1, "{wanted}: {}", packed(wanted));
         }
     }
 }

@@ -29,7 +29,7 @@ const DEFAULTS: [(&str, &str); 6] = [
 const BESIDE: &str = " + ";
 
 /// Returns the options that drive a load, each by one name and in one notation; with `defaults`, fio's defaults for those not given, too.
-pub(crate) fn canonical(told: &Options, defaults: bool) -> Options {
+pub(crate) fn canonical(options: &Options, defaults: bool) -> Options {
     let one = |(name, value): (&String, &String)| {
         let alias = ALIASES.iter().find(|(alias, _)| alias == name);
         let name = alias.map_or(name.as_str(), |(_, name)| name);
@@ -38,8 +38,8 @@ pub(crate) fn canonical(told: &Options, defaults: bool) -> Options {
         let value = each.join(BESIDE);
         (!log && !IDLE.contains(&name)).then(|| (name.to_owned(), value))
     };
-    let mut all: Options = told.iter().filter_map(one).collect();
-    for (name, value) in DEFAULTS.iter().filter(|_| defaults && !told.is_empty()) {
+    let mut all: Options = options.iter().filter_map(one).collect();
+    for (name, value) in DEFAULTS.iter().filter(|_| defaults && !options.is_empty()) {
         all.entry((*name).to_owned()).or_insert_with(|| (*value).to_owned());
     }
     all
@@ -72,14 +72,14 @@ fn shown<'a>(of: &'a Options, name: &str) -> &'a str {
 }
 
 /// Adds the options of a job that ran at the same time as others: where they differ, all values are kept.
-pub(crate) fn beside(own: &mut Options, next: &Options) {
-    let names: BTreeSet<String> = own.keys().chain(next.keys()).cloned().collect();
+pub(crate) fn add_concurrent(options: &mut Options, next: &Options) {
+    let names: BTreeSet<String> = options.keys().chain(next.keys()).cloned().collect();
     for name in names {
-        let (held, added) = (shown(own, &name).to_owned(), shown(next, &name));
+        let (held, added) = (shown(options, &name).to_owned(), shown(next, &name));
         if !held.split(BESIDE).any(|one| noted(&name, one) == noted(&name, added)) {
-            own.insert(name, format!("{held}{BESIDE}{added}"));
+            options.insert(name, format!("{held}{BESIDE}{added}"));
         } else {
-            own.insert(name, held);
+            options.insert(name, held);
         }
     }
 }

@@ -61,10 +61,10 @@ fn extent(section: &Section, job: &mut Job) -> Result<(), Problem> {
     if offset.is_some() {
         job.text("offset", start.text());
     }
-    let asked = section.last(&["size"]).map(Entry::size).transpose()?;
+    let size_given = section.last(&["size"]).map(Entry::size).transpose()?;
     let whole = section.last(&["filesize"]).map(|entry| entry.bytes().map(|bytes| (entry, bytes)));
     let Some((entry, whole)) = whole.transpose()?.filter(|(_, bytes)| *bytes > 0) else {
-        job.size = asked.map(|size| match size {
+        job.size = size_given.map(|size| match size {
             Size::Bytes(bytes) => Size::Bytes(bytes / files),
             percent @ Size::Percent(_) => percent,
         });
@@ -73,7 +73,7 @@ fn extent(section: &Section, job: &mut Job) -> Result<(), Problem> {
         }
         return Ok(());
     };
-    let (Size::Bytes(start), None | Some(Size::Bytes(_))) = (start, asked) else {
+    let (Size::Bytes(start), None | Some(Size::Bytes(_))) = (start, size_given) else {
         let what = "filesize beside a percentage: write offset and size in bytes";
         return Err(Problem::new(entry.line, what));
     };
@@ -83,7 +83,7 @@ fn extent(section: &Section, job: &mut Job) -> Result<(), Problem> {
     };
     job.file = Some(whole);
     job.size = Some(Size::Bytes(room));
-    if let Some(Size::Bytes(size)) = asked
+    if let Some(Size::Bytes(size)) = size_given
         && size > 0
         && size < room.saturating_mul(files)
     {

@@ -189,9 +189,10 @@ fn group(job: &Value, all: Options) -> Result<Group, String> {
 }
 
 /// Tells whether a job reads back what it wrote.
-fn verifies(own: &Options) -> bool {
-    let on = |name: &str, off: &[&str]| own.get(name).is_some_and(|word| !off.contains(&&**word));
-    let done = own.get("do_verify").is_none_or(|word| word != "0");
+fn verifies(options: &Options) -> bool {
+    let on =
+        |name: &str, off: &[&str]| options.get(name).is_some_and(|word| !off.contains(&&**word));
+    let done = options.get("do_verify").is_none_or(|word| word != "0");
     on("verify", &["0", "none"]) && done
 }
 
@@ -221,12 +222,12 @@ impl Failures {
     }
 
     /// Returns the completed I/Os of a side: fio counts those that it sent, and measures the latency of those that succeeded.
-    fn completed(&self, told: &Value, whose: &str, alone: bool) -> Result<u64, String> {
-        let sent = number(told, "total_ios", whose)?;
-        match (measured(told), self.any()) {
+    fn completed(&self, side: &Value, whose: &str, alone: bool) -> Result<u64, String> {
+        let sent = number(side, "total_ios", whose)?;
+        match (measured(side), self.any()) {
             (Some(measured), _) => Ok(measured),
             (None, false) => Ok(sent),
-            (None, true) if number(told, "io_bytes", whose)? == 0 => Ok(0),
+            (None, true) if number(side, "io_bytes", whose)? == 0 => Ok(0),
             (None, true) if alone => Ok(sent.saturating_sub(self.counted.max(1))),
             (None, true) => Err(format!(
                 "{whose} has failed I/Os, but does not report how many: run it without gtod_reduce and disable_clat"
@@ -240,7 +241,7 @@ impl Failures {
         operations: &mut BTreeMap<String, OperationSummary>,
         whose: &str,
     ) -> Result<(), String> {
-        if !self.any() || operations.values().any(|own| !own.errors.is_empty()) {
+        if !self.any() || operations.values().any(|operation| !operation.errors.is_empty()) {
             return Ok(());
         }
         let first = operations.values_mut().next();
@@ -252,25 +253,25 @@ impl Failures {
 }
 
 /// Returns how many latencies fio measured for a side; `None` where it measured none.
-fn measured(told: &Value) -> Option<u64> {
-    let counts = LATENCIES.iter().filter_map(|key| told[*key]["N"].as_u64());
+fn measured(side: &Value) -> Option<u64> {
+    let counts = LATENCIES.iter().filter_map(|key| side[*key]["N"].as_u64());
     counts.max().filter(|count| *count > 0)
 }
 
 /// Returns the figures of one direction. Without bins (`json`, not `json+`) there is no histogram, and the latencies are those that fio sums up;
 /// where that is not enough, a notice says what is missing.
 fn side_of(
-    told: &Value,
+    side: &Value,
     ios: u64,
     whose: &str,
     notices: &mut Vec<String>,
 ) -> Result<OperationSummary, String> {
     let mut summary = OperationSummary {
         ios,
-        bytes: number(told, "io_bytes", whose)?,
+        bytes: number(side, "io_bytes", whose)?,
         ..OperationSummary::default()
     };
-    let bins = |key: &&str| told[*key]["bins"].as_object().filter(|bins| !bins.is_empty());
+    let bins = |key: &&str| side[*key]["bins"].as_object().filter(|bins| !bins.is_empty());
     if let Some(bins) = LATENCIES.iter().find_map(bins) {
         let mut all = histogram::empty().map_err(|error| error.to_string())?;
         for (nanos, count) in bins {
@@ -287,7 +288,7 @@ fn side_of(
     if ios == 0 {
         return Ok(summary);
     }
-    match LATENCIES.map(|key| as_told(key, &told[key])) {
+    match LATENCIES.map(|key| as_told(key, &side[key])) {
         [Ok(latency), _] | [_, Ok(latency)] => summary.latency = Some(latency),
         [_, Err(missing)] => notices.push(format!("{whose} has no latencies: {missing}")),
     }
@@ -331,7 +332,7 @@ impl Group {
         self.duration_ns = self.duration_ns.max(other.duration_ns);
         let both = self.cpu_s.zip(other.cpu_s);
         self.cpu_s = both.map(|(one, next)| (one.0 + next.0, one.1 + next.1));
-        driven::beside(&mut self.options, &other.options);
+        driven::add_concurrent(&mut self.options, &other.options);
         for (name, ran) in other.ran_ns {
             let longest = self.ran_ns.entry(name).or_default();
             *longest = ran.max(*longest);
@@ -339,28 +340,30 @@ impl Group {
         self.jobs += other.jobs;
         self.notices.extend(other.notices);
         for (name, next) in other.operations {
-            let Some(own) = self.operations.get_mut(&name) else {
+            let Some(merged_operation) = self.operations.get_mut(&name) else {
                 self.operations.insert(name, next);
                 continue;
             };
-            own.ios += next.ios;
-            own.bytes += next.bytes;
+            merged_operation.ios += next.ios;
+            merged_operation.bytes += next.bytes;
             for (kind, count) in next.errors {
-                *own.errors.entry(kind).or_default() += count;
+                *merged_operation.errors.entry(kind).or_default() += count;
             }
-            let texts = own.histogram.iter().chain(&next.histogram).map(String::as_str);
-            let both = own.histogram.is_some() && next.histogram.is_some();
+            let texts =
+                merged_operation.histogram.iter().chain(&next.histogram).map(String::as_str);
+            let both = merged_operation.histogram.is_some() && next.histogram.is_some();
             let merged = both.then(|| histogram::merge(texts).ok().flatten()).flatten();
             // Percentiles of several jobs cannot be combined: without bins the group has none.
             let lost = format!(
                 "{name} of [{}] has no latencies: those of several jobs need --output-format=json+",
                 self.name
             );
-            if merged.is_none() && own.latency.or(next.latency).is_some() {
+            if merged.is_none() && merged_operation.latency.or(next.latency).is_some() {
                 self.notices.push(lost);
             }
-            own.latency = merged.as_ref().and_then(histogram::summary);
-            own.histogram = merged.as_ref().and_then(|all| histogram::encode(all).ok());
+            merged_operation.latency = merged.as_ref().and_then(histogram::summary);
+            merged_operation.histogram =
+                merged.as_ref().and_then(|all| histogram::encode(all).ok());
         }
     }
 
@@ -383,14 +386,14 @@ impl Group {
         load.duration_ns = self.duration_ns;
         load.ended_by = "fio".to_owned();
         load.operations = self.operations.clone();
-        for (name, own) in &mut load.operations {
+        for (name, operation) in &mut load.operations {
             let seconds = self.ran_ns.get(name).map_or(0.0, |ran| *ran as f64 / 1e9);
             if seconds > 0.0 {
-                own.iops = Some(own.ios as f64 / seconds);
-                own.throughput_bytes_per_s = Some(own.bytes as f64 / seconds);
+                operation.iops = Some(operation.ios as f64 / seconds);
+                operation.throughput_bytes_per_s = Some(operation.bytes as f64 / seconds);
             }
         }
-        let ios: u64 = self.operations.values().map(|own| own.ios).sum();
+        let ios: u64 = self.operations.values().map(|operation| operation.ios).sum();
         load.cpu = self.cpu_s.map(|(user_s, system_s)| {
             let per_io_us = (ios > 0).then(|| (user_s + system_s) * 1e6 / ios as f64);
             CpuFigures { user_s, system_s, per_io_us, ramp_ios: 0 }

@@ -33,9 +33,12 @@ fn read(value: &Value) -> Result<FioRun, String> {
 #[test]
 fn figures_are_those_that_fio_tells() {
     let run = read(&plain()).unwrap();
-    let own = &run.groups[0].operations["randread"];
-    assert_eq!((own.ios, own.bytes, run.groups[0].duration_ns), (1000, 4_096_000, 4_000_000_000));
-    assert_eq!(own.latency.unwrap().p999_ns, 950);
+    let reads = &run.groups[0].operations["randread"];
+    assert_eq!(
+        (reads.ios, reads.bytes, run.groups[0].duration_ns),
+        (1000, 4_096_000, 4_000_000_000)
+    );
+    assert_eq!(reads.latency.unwrap().p999_ns, 950);
     assert!(run.groups[0].notices.is_empty(), "{:?}", run.groups[0].notices);
 }
 
@@ -83,7 +86,7 @@ fn what_is_missing_is_told_and_never_taken_for_nothing() {
     assert!(read(&mixed).unwrap_err().contains("run it without unified_rw_reporting"));
     // Without a latency there are other figures, and it is said why.
     let percentiles = "/jobs/0/read/clat_ns/percentile";
-    for (place, wrong, told) in [
+    for (place, wrong, phrase) in [
         (percentiles, json!({"50.000000": 100, "99.000000": 900}), "no percentile 99.900000"),
         (percentiles, Value::Null, "no percentile 50.000000 of clat_ns"),
         ("/jobs/0/read/clat_ns/mean", Value::Null, "no mean"),
@@ -93,11 +96,11 @@ fn what_is_missing_is_told_and_never_taken_for_nothing() {
         let mut value = plain();
         *value.pointer_mut(place).unwrap() = wrong;
         let run = read(&value).unwrap();
-        assert_eq!(run.groups[0].operations["randread"].ios, 1000, "{told}");
+        assert_eq!(run.groups[0].operations["randread"].ios, 1000, "{phrase}");
         let notices = &run.groups[0].notices;
-        assert!(notices.len() == 1 && notices[0].contains(told), "{told}: {notices:?}");
+        assert!(notices.len() == 1 && notices[0].contains(phrase), "{phrase}: {notices:?}");
         let load = run.groups[0].load(units::Seed(1));
-        assert!(load.notices.contains(&notices[0]), "{told}: {:?}", load.notices);
+        assert!(load.notices.contains(&notices[0]), "{phrase}: {:?}", load.notices);
     }
     let mut synced = plain();
     synced["jobs"][0]["sync"] = json!({"total_ios": 7});
@@ -157,12 +160,12 @@ fn of_the_states_of_a_run_the_last_counts_and_several_runs_are_refused() {
     }
     // The states of a run of a second, as fio 3.33 told them.
     let second = |ms: u64, ran: u64| {
-        let mut own = job("a", 0, (ran * 10, ran));
-        own["elapsed"] = ms.div_ceil(1000).into();
-        document(ms, &[own])
+        let mut second_job = job("a", 0, (ran * 10, ran));
+        second_job["elapsed"] = ms.div_ceil(1000).into();
+        document(ms, &[second_job])
     };
-    let told = read_json(&text(&[second(910, 897), second(1032, 1001)])).unwrap();
-    assert_eq!(told.groups[0].operations["randread"].ios, 10_010);
+    let merged = read_json(&text(&[second(910, 897), second(1032, 1001)])).unwrap();
+    assert_eq!(merged.groups[0].operations["randread"].ios, 10_010);
     // A second run of the same kind, which began when the first was over.
     assert!(read_json(&text(&[second(910, 300), second(1932, 1001)])).is_err());
     // From 3.36 on fio says when each job began.
@@ -214,13 +217,13 @@ fn cpu_time_is_that_of_all_jobs_told_together() {
 fn failed_ios_are_counted_and_are_in_no_rate() {
     let failed = |sent: u64, good: u64, options: Value| {
         let mut value = document(5000, &[job("a", 0, (sent, 4000))]);
-        let own = &mut value["jobs"][0];
-        own["read"]["io_bytes"] = (good * 4096).into();
+        let changed = &mut value["jobs"][0];
+        changed["read"]["io_bytes"] = (good * 4096).into();
         for key in ["clat_ns", "lat_ns"] {
-            own["read"][key]["N"] = good.into();
+            changed["read"][key]["N"] = good.into();
         }
-        for (key, told) in options.as_object().unwrap() {
-            own[key] = told.clone();
+        for (key, value) in options.as_object().unwrap() {
+            changed[key] = value.clone();
         }
         value
     };
@@ -238,9 +241,9 @@ fn failed_ios_are_counted_and_are_in_no_rate() {
         ),
     ] {
         let load = read(&value).unwrap().groups[0].load(units::Seed(1));
-        let own = &load.operations["randread"];
-        assert_eq!((own.ios, own.errors[errors.0]), (ios, errors.1), "{own:?}");
-        assert_eq!(own.iops, Some(ios as f64 / 4.0));
+        let reads = &load.operations["randread"];
+        assert_eq!((reads.ios, reads.errors[errors.0]), (ios, errors.1), "{reads:?}");
+        assert_eq!(reads.iops, Some(ios as f64 / 4.0));
     }
     // Without latencies the count of errors tells.
     let mut reduced = failed(8192, 4096, going_on);
@@ -252,19 +255,19 @@ fn failed_ios_are_counted_and_are_in_no_rate() {
     assert!(read(&reduced).unwrap_err().contains("run it without gtod_reduce"));
     // After a ramp fio counts latencies of I/Os that it had sent before: those completed.
     let ramp = read(&failed(4167, 4198, json!({}))).unwrap();
-    let own = &ramp.groups[0].operations["randread"];
-    assert!(own.ios == 4198 && own.errors.is_empty(), "{own:?}");
+    let reads = &ramp.groups[0].operations["randread"];
+    assert!(reads.ios == 4198 && reads.errors.is_empty(), "{reads:?}");
 }
 
 #[test]
 fn reads_of_verify_are_no_part_of_a_load_that_writes() {
     let with = |rw: &str, more: Value| {
         let mut value = document(5000, &[job("a", 0, (8192, 31))]);
-        let own = &mut value["jobs"][0];
-        own["write"] = side(8192, 57);
-        own["job options"] = json!({"rw": rw, "verify": "crc32c"});
-        for (key, told) in more.as_object().unwrap() {
-            own["job options"][key] = told.clone();
+        let changed = &mut value["jobs"][0];
+        changed["write"] = side(8192, 57);
+        changed["job options"] = json!({"rw": rw, "verify": "crc32c"});
+        for (key, option) in more.as_object().unwrap() {
+            changed["job options"][key] = option.clone();
         }
         value
     };
@@ -287,21 +290,21 @@ fn jobs_of_a_group_that_did_not_run_at_once_are_refused() {
     let two = |groups: [u64; 2], one: Value, other: Value| {
         let mut value =
             document(9000, &[job("a", groups[0], (10, 4000)), job("b", groups[1], (10, 4000))]);
-        for (place, own) in [one, other].into_iter().enumerate() {
-            value["jobs"][place]["job options"] = own;
+        for (place, options) in [one, other].into_iter().enumerate() {
+            value["jobs"][place]["job options"] = options;
         }
         value
     };
     let none = || json!({"rw": "randread"});
     let later = || json!({"rw": "randread", "startdelay": "2"});
-    for (value, told) in [
+    for (value, phrase) in [
         (two([0, 0], none(), later()), "its jobs a, b did not run at once, by startdelay"),
         (two([0, 0], none(), json!({"wait_for": "a"})), "by wait_for"),
         (two([0, 0], json!({"startdelay": "1-5"}), json!({"startdelay": "1-5"})), "by startdelay"),
         (two([0, 1], none(), json!({"new_group": "1"})), "new_group makes groups"),
     ] {
         let refused = read(&value).unwrap_err();
-        assert!(refused.contains(told), "{told}: {refused}");
+        assert!(refused.contains(phrase), "{phrase}: {refused}");
     }
     for value in [
         two([0, 0], none(), none()),

@@ -14,7 +14,7 @@ fn a_path_is_a_path_whatever_it_is_called() {
         let found = words(&format!("[a]\nsize=1m\n{lines}\n"));
         assert!(found.ends_with(&format!("-- {target}")), "{lines}: {found}");
     }
-    for (text, told) in [
+    for (text, start) in [
         ("[a]\nsize=1m\nfilename=x=50:y=50\n", "line 3: filename=x=50:y=50: its files have a ="),
         ("[a]\nsize=1m\nfilename=x=y\n", "line 3: filename=x=y"),
         ("[a]\nsize=1m\ndirectory=x=50\n", "line 3: directory=x=50"),
@@ -24,7 +24,7 @@ fn a_path_is_a_path_whatever_it_is_called() {
         ("[a]\nsize=1m\ndirectory=\n", "line 3: directory="),
     ] {
         let all = problems(text);
-        assert!(all.len() == 1 && all[0].starts_with(told), "{text}: {all:?}");
+        assert!(all.len() == 1 && all[0].starts_with(start), "{text}: {all:?}");
     }
 }
 
@@ -32,7 +32,7 @@ fn a_path_is_a_path_whatever_it_is_called() {
 fn jobs_at_once_do_on_their_targets_what_fios_do() {
     let of_all = words("[a]\nfilename=f:g\nsize=16m\nnumjobs=2\n");
     assert!(of_all.contains("--passes 1 --size 8M --jobs 2 --share own "), "{of_all}");
-    let turns = |text: &str| one(text).in_fio.iter().any(|said| said.contains("in turn"));
+    let turns = |text: &str| one(text).in_fio.iter().any(|note| note.contains("in turn"));
     assert!(!turns("[a]\nfilename=f:g\nsize=16m\nnumjobs=2\n"));
     assert!(!turns("[a]\nfilename=f\nsize=16m\nnumjobs=2\n"));
     assert!(turns("[a]\nsize=16m\nnumjobs=2\n"));
@@ -61,7 +61,7 @@ fn what_fio_was_measured_to_do_otherwise_is_done_refused_or_told() {
         assert!(found.contains(word), "{lines}: {found}");
     }
     assert!(!of_base("number_ios=0").words().join(" ").contains("--ios"));
-    for (lines, told) in [
+    for (lines, phrase) in [
         ("rw=rw", "rw=rw has a place for its reads and one for its writes"),
         ("rw=randrw\npercentage_random=50", "follows the random one before it"),
         ("rw=randread\npercentage_random=50", "follows the random one before it"),
@@ -70,13 +70,13 @@ fn what_fio_was_measured_to_do_otherwise_is_done_refused_or_told() {
         ("rw=read\nrate_iops=500\nrate_process=poisson", "begin when an I/O is sent"),
     ] {
         let load = of_base(lines);
-        assert!(load.in_fio.iter().any(|said| said.contains(told)), "{lines}: {:?}", load.in_fio);
+        assert!(load.in_fio.iter().any(|note| note.contains(phrase)), "{lines}: {:?}", load.in_fio);
     }
     for lines in ["rw=read", "rw=randrw", "rw=randwrite\nfsync=4"] {
-        let said = of_base(lines).in_fio.join(" ");
-        assert!(!said.contains("a place for") && !said.contains("fsync"), "{lines}: {said}");
+        let notes = of_base(lines).in_fio.join(" ");
+        assert!(!notes.contains("a place for") && !notes.contains("fsync"), "{lines}: {notes}");
     }
-    for (lines, told) in [
+    for (lines, start) in [
         ("rw=randrw\nrwmixread=70\nrate_iops=500", "line 6: rate_iops: each direction"),
         ("rw=randrw\nrate_iops=500\nrate_process=poisson", "line 5: rate_iops: each direction"),
         ("rw=randrw\nbs=4k,8k\nrate=1m", "line 6: rate: fio counts it in I/Os of the smallest"),
@@ -87,6 +87,6 @@ fn what_fio_was_measured_to_do_otherwise_is_done_refused_or_told() {
         ("number_ios=100\ntime_based\nruntime=1", "line 4: number_ios changes nothing in fio"),
     ] {
         let all = problems(&format!("{base}{lines}\n"));
-        assert!(all.len() == 1 && all[0].starts_with(told), "{lines}: {all:?}");
+        assert!(all.len() == 1 && all[0].starts_with(start), "{lines}: {all:?}");
     }
 }

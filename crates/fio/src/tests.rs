@@ -44,8 +44,12 @@ fn the_job_files_that_the_sources_print_are_loads() {
     );
     assert!(load.reads && !load.writes && load.targets[1].bytes == Some(2 << 30));
     assert!(load.in_fio.iter().any(|text| text.contains("every job works on all targets in turn")));
-    for said in ["unlink: files stay", "per_job_logs: "] {
-        assert!(load.notes.iter().any(|note| note.starts_with(said)), "{said}: {:?}", load.notes);
+    for phrase in ["unlink: files stay", "per_job_logs: "] {
+        assert!(
+            load.notes.iter().any(|note| note.starts_with(phrase)),
+            "{phrase}: {:?}",
+            load.notes
+        );
     }
     assert!(load.in_fio[0].contains("can never be visited"));
     assert!(!words(CACHE).contains("--share"));
@@ -149,7 +153,7 @@ fn a_wall_parts_loads_and_what_runs_at_once_must_be_alike() {
 #[test]
 fn nothing_is_passed_over_and_each_mistake_is_told_with_its_line() {
     let text = "[global]\nlatency_target=5ms\n[a]\nsize=1x\nblok=4k\nbss=4k\nrw=sideways\nioengine=rbd\n[b]\nrunime=5\n";
-    let told = problems(text);
+    let found_problems = problems(text);
     for (line, word) in [
         (2, "latency_target"),
         (4, "size=1x"),
@@ -159,13 +163,13 @@ fn nothing_is_passed_over_and_each_mistake_is_told_with_its_line() {
         (8, "ioengine=rbd"),
         (10, "runime is not known: runtime?"),
     ] {
-        let found = told.iter().filter(|one| one.starts_with(&format!("line {line}: ")));
+        let found = found_problems.iter().filter(|one| one.starts_with(&format!("line {line}: ")));
         assert!(
             found.clone().count() == 1 && found.clone().all(|one| one.contains(word)),
-            "{line}: {told:?}"
+            "{line}: {found_problems:?}"
         );
     }
-    for (text, told) in [
+    for (text, start) in [
         ("", "line 1: there is no job"),
         ("[global]\nbs=4k\n", "line 1: there is no job"),
         ("bs=4k\n[a]\n", "line 1: an option stands before"),
@@ -178,7 +182,7 @@ fn nothing_is_passed_over_and_each_mistake_is_told_with_its_line() {
         ("[a]\nfilename=f\nrw=randread\nnorandommap\n", "line 1: it has no end"),
     ] {
         let all = problems(text);
-        assert!(all[0].starts_with(told), "{text}: {all:?}");
+        assert!(all[0].starts_with(start), "{text}: {all:?}");
     }
     // Switched off, an option without a counterpart asks for nothing.
     assert!(of("[a]\nsize=1m\nend_fsync=0\n").is_ok());
@@ -187,7 +191,7 @@ fn nothing_is_passed_over_and_each_mistake_is_told_with_its_line() {
 #[test]
 fn what_would_be_another_load_is_refused_with_its_line() {
     let base = "[a]\nfilename=f\nsize=1m\n";
-    for (lines, told) in [
+    for (lines, start) in [
         // What a job that does not write would check is not there.
         ("rw=read\nverify=crc32c", "line 5: verify in [a], which writes nothing"),
         ("rw=read\nverify=crc32c\ndo_verify=0", "line 5: verify in [a], which writes nothing"),
@@ -212,7 +216,7 @@ fn what_would_be_another_load_is_refused_with_its_line() {
         ("rw=write\npercentage_random=25", "line 5: percentage_random changes nothing in fio"),
     ] {
         let all = problems(&format!("{base}{lines}\n"));
-        assert!(all.len() == 1 && all[0].starts_with(told), "{lines}: {all:?}");
+        assert!(all.len() == 1 && all[0].starts_with(start), "{lines}: {all:?}");
     }
     let twice = "[global]\nsize=1m\nverify=md5\n[w]\nrw=write\n[r]\nstonewall\nfilename=w.0.0\n";
     let all = problems(twice);
@@ -230,8 +234,8 @@ fn what_would_be_another_load_is_refused_with_its_line() {
         "",
         "50/100:50/",
     ] {
-        let told = of(&format!("{base}rw=randread\nrandom_distribution=zoned:{zones}\n"));
-        assert!(told.is_err(), "{zones}");
+        let options = of(&format!("{base}rw=randread\nrandom_distribution=zoned:{zones}\n"));
+        assert!(options.is_err(), "{zones}");
     }
 }
 

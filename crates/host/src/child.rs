@@ -127,8 +127,8 @@ mod tests {
     fn left(leave: &str, then: &str, deadline: Duration) -> CommandOutput {
         let dir = tempfile::tempdir().unwrap();
         let at = dir.path().display();
-        let told = "while ! [ -s pid ]; do sleep 0.05; done; cat pid";
-        let script = format!("cd {at}; {leave}\n{told}; {then}");
+        let message = "while ! [ -s pid ]; do sleep 0.05; done; cat pid";
+        let script = format!("cd {at}; {leave}\n{message}; {then}");
         let start = std::time::Instant::now();
         let output = sh(&script, deadline, &Interrupt::new());
         assert!(start.elapsed() < Duration::from_secs(30), "{leave}");

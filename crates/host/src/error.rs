@@ -14,7 +14,7 @@ pub enum StepError {
         name: String,
     },
     /// A command ended with an error.
-    #[error("Cannot {about}: '{command}' ended with {ended}{said}")]
+    #[error("Cannot {about}: '{command}' ended with {ended}{printed}")]
     Command {
         /// The purpose of the step.
         about: String,
@@ -23,7 +23,7 @@ pub enum StepError {
         /// Exit code or signal, in words.
         ended: String,
         /// The last lines of its standard error with a colon before them, and the kernel's message; empty when there is neither.
-        said: String,
+        printed: String,
     },
     /// A command could not be started.
     #[error("Cannot {about}: '{program}' cannot be started; install it, or run this in the lab")]

@@ -206,7 +206,7 @@ impl Executor {
     }
 
     /// Takes over the undo of what another process began; what is owed last is undone first.
-    pub fn owe(&mut self, owed: Owed) {
+    pub fn take_over_undo(&mut self, owed: Owed) {
         self.owed.push(owed);
     }
 

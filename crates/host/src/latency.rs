@@ -86,14 +86,14 @@ pub struct LatencyWatch {
 struct Watched {
     device: PlacedDevice,
     number: Option<Number>,
-    by: Measured,
+    source: Measured,
 }
 
 impl Watched {
     /// Tells whether the device was replaced or is gone: layers take devices down and recreate them.
     fn is_gone(&self) -> bool {
         number(&self.device) != self.number
-            || matches!(&self.by, Measured::Node(region) if region.read().is_err())
+            || matches!(&self.source, Measured::Node(region) if region.read().is_err())
     }
 }
 
@@ -158,10 +158,10 @@ impl LatencyWatch {
         let mut traced: Vec<(Traced, By, Number)> = Vec::new();
         let watched = |device: &PlacedDevice| {
             let number = number(device);
-            let by = number.map_or(Measured::Not(Unmeasured::NoDevice), |number| {
+            let source = number.map_or(Measured::Not(Unmeasured::NoDevice), |number| {
                 measured(&instance, number, &mut traced)
             });
-            Watched { device: device.clone(), number, by }
+            Watched { device: device.clone(), number, source }
         };
         let mut all: Vec<_> = devices.iter().map(watched).collect();
         let mut trace = None;
@@ -169,8 +169,8 @@ impl LatencyWatch {
             match Trace::begin(&instance, traced) {
                 Ok(begun) => trace = Some(begun),
                 Err(why) => all.iter_mut().for_each(|device| {
-                    if matches!(device.by, Measured::Traced(..)) {
-                        device.by = Measured::Not(why);
+                    if matches!(device.source, Measured::Traced(..)) {
+                        device.source = Measured::Not(why);
                     }
                 }),
             }
@@ -190,16 +190,16 @@ impl LatencyWatch {
     /// another number.
     pub fn read(&mut self) -> String {
         if self.devices.iter().any(Watched::is_gone) {
-            let devices: Vec<_> = self.devices.drain(..).map(|own| own.device).collect();
+            let devices: Vec<_> = self.devices.drain(..).map(|watched| watched.device).collect();
             *self = Self::begin(&self.name, &devices);
         }
         self.drain();
         let lost = self.trace.as_ref().map_or(0, Trace::lost);
         let mut text = String::new();
-        for Watched { device: PlacedDevice { name, .. }, by, .. } in &self.devices {
+        for Watched { device: PlacedDevice { name, .. }, source, .. } in &self.devices {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "{name} since {}", self.since);
-            let _ = match by {
+            let _ = match source {
                 Measured::Not(why) => writeln!(text, "{name} none {}", why.word()),
                 Measured::Node(region) => node(&mut text, name, region),
                 Measured::Traced(place, by) => {
@@ -226,14 +226,14 @@ fn node(text: &mut String, name: &str, region: &Region) -> std::fmt::Result {
 fn device(
     text: &mut String,
     name: &str,
-    by: LatencySource,
+    source: LatencySource,
     traced: &Traced,
     lost: u64,
 ) -> std::fmt::Result {
     if traced.has_no_ends() {
         return writeln!(text, "{name} none {}", Unmeasured::NoEnds.word());
     }
-    writeln!(text, "{name} by {}", by.word())?;
+    writeln!(text, "{name} by {}", source.word())?;
     writeln!(text, "{name} lost {}", lost + traced.forgotten)?;
     for (direction, counts) in ["read", "write"].into_iter().zip(&traced.counts) {
         line(text, name, direction, counts.iter().map(|(step, count)| (*step, *count)))?;

@@ -139,13 +139,13 @@ fn mounts_and_loops(
 ) -> (Vec<Leftover>, Vec<Leftover>) {
     let (mut left, mut rest) = (Vec::new(), loops);
     for (named, what) in mounts {
-        let (own, others): (Vec<_>, Vec<_>) =
+        let (on_mount, others): (Vec<_>, Vec<_>) =
             rest.into_iter().partition(|(_, file)| Path::new(file).starts_with(&what.at));
         rest = others;
         let mount = Leftover::Mount { at: what.at.clone(), named, what };
         let inside = || Some(Box::new(mount.clone()));
         let looped = |(device, file)| Leftover::Loop { device, file, inside: inside() };
-        left.extend(own.into_iter().map(looped));
+        left.extend(on_mount.into_iter().map(looped));
         left.push(mount);
     }
     let rest = rest.into_iter();

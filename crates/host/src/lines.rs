@@ -77,15 +77,15 @@ impl Lines {
 mod tests {
     use super::*;
 
-    fn told(parts: &[&[u8]]) -> Vec<Option<String>> {
-        let (mut lines, mut told) = (Lines::new(Stream::Stderr), Vec::new());
+    fn lines_of(parts: &[&[u8]]) -> Vec<Option<String>> {
+        let (mut lines, mut seen) = (Lines::new(Stream::Stderr), Vec::new());
         let mut listener = |line: PrintedLine| {
             assert_eq!(line.from, Stream::Stderr);
-            told.push(line.text.map(str::to_owned));
+            seen.push(line.text.map(str::to_owned));
         };
         parts.iter().for_each(|part| lines.take(part, &mut listener));
         lines.end(&mut listener);
-        told
+        seen
     }
 
     #[test]
@@ -93,18 +93,18 @@ mod tests {
         let text = "eins\n\nzwölf 12\nthe end".as_bytes();
         let whole = ["eins", "", "zwölf 12", "the end"].map(|line| Some(line.to_owned()));
         for cut in 0..text.len() {
-            assert_eq!(told(&[&text[..cut], &text[cut..]]), whole, "{cut}");
+            assert_eq!(lines_of(&[&text[..cut], &text[cut..]]), whole, "{cut}");
         }
-        assert_eq!(told(&[b"a\n"]), [Some("a".to_owned())]);
-        assert_eq!(told(&[b"a\r\nb\r"]), [Some("a".to_owned()), Some("b".to_owned())]);
-        assert!(told(&[b""]).is_empty());
+        assert_eq!(lines_of(&[b"a\n"]), [Some("a".to_owned())]);
+        assert_eq!(lines_of(&[b"a\r\nb\r"]), [Some("a".to_owned()), Some("b".to_owned())]);
+        assert!(lines_of(&[b""]).is_empty());
     }
 
     #[test]
     fn a_line_that_is_too_long_is_told_as_such_and_the_next_one_is_whole() {
         let most = vec![b'x'; LONGEST_LINE];
-        assert_eq!(told(&[&most, b"\n"])[0].as_ref().unwrap().len(), LONGEST_LINE);
-        assert_eq!(told(&[&most, b"1", &most, b"\nnext\n"]), [None, Some("next".to_owned())]);
-        assert_eq!(told(&[&most, b"1"]), [None]);
+        assert_eq!(lines_of(&[&most, b"\n"])[0].as_ref().unwrap().len(), LONGEST_LINE);
+        assert_eq!(lines_of(&[&most, b"1", &most, b"\nnext\n"]), [None, Some("next".to_owned())]);
+        assert_eq!(lines_of(&[&most, b"1"]), [None]);
     }
 }

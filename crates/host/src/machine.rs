@@ -468,7 +468,7 @@ impl Machine for RealMachine {
 impl RealMachine {
     /// Checks that what was opened is the device of this name, where that is one of the run's.
     fn check_opened(&self, device: &str, opened: &File) -> io::Result<()> {
-        self.devices.iter().try_for_each(|own| own.check_opened(Path::new(device), opened))?;
+        self.devices.iter().try_for_each(|known| known.check_opened(Path::new(device), opened))?;
         self.held.check_opened(device, opened)
     }
 

@@ -136,7 +136,7 @@ impl HeldMount {
     fn is_dead_on_top(&self, error: &io::Error) -> bool {
         let top = || mounted().into_iter().rfind(|one| Path::new(&one.at) == self.directory);
         error.kind() != io::ErrorKind::NotFound
-            && self.mount.is_some_and(|own| top().is_some_and(|top| top.id == own))
+            && self.mount.is_some_and(|id| top().is_some_and(|top| top.id == id))
     }
 }
 

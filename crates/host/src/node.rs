@@ -91,10 +91,10 @@ impl ClaimedDevice {
 
 /// Tells whether `path` itself, not a link, names what was opened.
 pub(crate) fn names(path: &Path, file: &File) -> bool {
-    let (Ok(found), Ok(own)) = (std::fs::symlink_metadata(path), file.metadata()) else {
+    let (Ok(found), Ok(opened)) = (std::fs::symlink_metadata(path), file.metadata()) else {
         return false;
     };
-    (found.dev(), found.ino()) == (own.dev(), own.ino())
+    (found.dev(), found.ino()) == (opened.dev(), opened.ino())
 }
 
 /// Returns the node and number of the block device that was opened: the kernel's own node where there is one, else the name by which

@@ -64,7 +64,7 @@ fn programs(before: &Reading, now: &Reading) -> Option<f64> {
     let grown = |of: fn(&Ticks) -> u64| of(&now.ticks).saturating_sub(of(&before.ticks));
     let busy = grown(|ticks| ticks.busy);
     let not_theirs = [
-        grown(|ticks| ticks.own),
+        grown(|ticks| ticks.of_run),
         now.kernel_grown(before),
         grown(|ticks| ticks.steal),
         grown(|ticks| ticks.interrupts),
@@ -102,7 +102,7 @@ struct Ticks {
     all: u64,
     busy: u64,
     /// Ticks of this process and of all below it, those that have ended too.
-    own: u64,
+    of_run: u64,
     /// Ticks in interrupts, hard and soft, which cannot be attributed to any program.
     interrupts: u64,
     /// Ticks taken by the host of this machine, where it is virtual.
@@ -161,7 +161,7 @@ impl Others {
 
 fn share(before: Ticks, now: Ticks) -> Option<f64> {
     let all = now.all.checked_sub(before.all).filter(|all| *all > 0)?;
-    let ours = now.own.saturating_sub(before.own);
+    let ours = now.of_run.saturating_sub(before.of_run);
     let others = now.busy.saturating_sub(before.busy).saturating_sub(ours);
     Some((others as f64 / all as f64).min(1.0))
 }
@@ -178,10 +178,10 @@ fn read() -> io::Result<Reading> {
         let stat = fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
         processes.extend(process(&stat).map(|process| (pid, process)));
     }
-    let own = below(std::process::id(), &processes).map(|(_, process)| process.ticks).sum();
+    let of_run = below(std::process::id(), &processes).map(|(_, process)| process.ticks).sum();
     let kernel = below(KTHREADD, &processes);
     let kernel = kernel.map(|(pid, p)| (Thread { pid, started: p.started }, p.ticks)).collect();
-    Ok(Reading { ticks: Ticks { own, ..machine }, kernel })
+    Ok(Reading { ticks: Ticks { of_run, ..machine }, kernel })
 }
 
 /// The parent of all threads of the kernel.
@@ -196,7 +196,7 @@ fn machine(stat: &str) -> Option<Ticks> {
     };
     let busy = user + nice + system + irq + softirq + steal;
     let interrupts = irq + softirq;
-    Some(Ticks { all: busy + idle + waiting, busy, own: 0, interrupts, steal })
+    Some(Ticks { all: busy + idle + waiting, busy, of_run: 0, interrupts, steal })
 }
 
 /// A process's line: its name in parentheses may hold anything, parentheses too.
@@ -246,7 +246,7 @@ mod tests {
         let all =
             [(1, of(0, 1)), (7, of(1, 10)), (12, of(7, 100)), (13, of(12, 1000)), (2, of(1, 5))];
         assert_eq!(below(7, &all.into()).map(|(_, process)| process.ticks).sum::<u64>(), 1110);
-        let ticks = |all, busy, own| Ticks { all, busy, own, interrupts: 0, steal: 0 };
+        let ticks = |all, busy, of_run| Ticks { all, busy, of_run, interrupts: 0, steal: 0 };
         assert_eq!(share(ticks(0, 0, 0), ticks(200, 100, 60)), Some(0.2));
         assert_eq!(share(ticks(5, 0, 0), ticks(5, 0, 0)), None);
         // A child that nobody has waited for yet is counted once it has been.
@@ -262,7 +262,7 @@ mod tests {
         }
         let now = read().unwrap();
         let (before, now) = (before.ticks, now.ticks);
-        assert!(now.own > before.own && now.all > before.all, "{before:?} {now:?}");
+        assert!(now.of_run > before.of_run && now.all > before.all, "{before:?} {now:?}");
         assert!(share(before, now).is_some_and(|share| (0.0..=1.0).contains(&share)));
     }
 
@@ -287,12 +287,12 @@ mod tests {
     fn threads_of_the_kernel_and_interrupts_are_nobodys() {
         let thread = |pid, started| Thread { pid, started };
         let before = Reading {
-            ticks: Ticks { all: 1000, busy: 500, own: 100, interrupts: 10, steal: 0 },
+            ticks: Ticks { all: 1000, busy: 500, of_run: 100, interrupts: 10, steal: 0 },
             kernel: [(thread(3, 0), 50), (thread(4, 0), 400)].into(),
         };
         // One has ended, with all that it ever did; its number is another's now.
         let now = Reading {
-            ticks: Ticks { all: 2000, busy: 1400, own: 400, interrupts: 30, steal: 80 },
+            ticks: Ticks { all: 2000, busy: 1400, of_run: 400, interrupts: 30, steal: 80 },
             kernel: [(thread(3, 0), 340), (thread(4, 1500), 10)].into(),
         };
         // 900 busy: 300 own, 300 of the kernel, 20 interrupts, 80 stolen, 200 of others.

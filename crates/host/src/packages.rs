@@ -6,7 +6,7 @@ const FEDORA: &[(&str, &str)] = &[("thin-provisioning-tools", "device-mapper-per
 /// Returns how these packages of Debian are installed, there and on Fedora.
 pub fn install(packages: &[impl AsRef<str>]) -> String {
     let debian: Vec<&str> = packages.iter().map(AsRef::as_ref).collect();
-    let other = |name: &&str| FEDORA.iter().find(|(own, _)| own == name).map(|(_, other)| *other);
+    let other = |name: &&str| FEDORA.iter().find(|(ours, _)| ours == name).map(|(_, other)| *other);
     let fedora: Vec<&str> = debian.iter().map(|name| other(name).unwrap_or(name)).collect();
     format!("apt-get install {}; on Fedora: dnf install {}", debian.join(" "), fedora.join(" "))
 }

@@ -189,8 +189,8 @@ mod tests {
         let lock = RunLock::take_in(&at, "0badcafe", Path::new("/x/r")).unwrap();
         let other = RunLock::take_in(&at, "0badcaff", Path::new("/x/r")).unwrap();
         let error = RunLock::take_in(&at, "0badcafe", Path::new("/x/copy")).unwrap_err();
-        let said = format!("process {} writes into /x/r", std::process::id());
-        assert!(error.to_string().contains(&said), "{error}");
+        let message = format!("process {} writes into /x/r", std::process::id());
+        assert!(error.to_string().contains(&message), "{error}");
         drop(lock);
         let again = RunLock::take_in(&at, "0badcafe", Path::new("/x/copy")).unwrap();
         drop((again, other));

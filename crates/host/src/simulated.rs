@@ -225,8 +225,8 @@ impl Machine for SimulatedMachine {
     fn grants(&mut self, source: &Source, until: &Condition) -> bool {
         let wait = source.show();
         let staged = self.staged.iter().any(|action| match action {
-            Action::Wait { source, until: own, .. } => {
-                own == until && is_planned(&source.show(), &wait)
+            Action::Wait { source, until: condition, .. } => {
+                condition == until && is_planned(&source.show(), &wait)
             }
             _ => false,
         });

@@ -108,31 +108,35 @@ pub(crate) fn beside(device: &File) -> io::Result<Option<String>> {
     Ok(of_twins(number)?.or_else(|| lock_of(number)))
 }
 
-/// Uses of everything else that shares bytes with a target; `own` is its number when it is a device.
-fn of_others(target: &BackingChain, own: Option<Number>) -> io::Result<Vec<String>> {
+/// Uses of everything else that shares bytes with a target; `number_of_target` is its number when it is a device.
+fn of_others(target: &BackingChain, number_of_target: Option<Number>) -> io::Result<Vec<String>> {
     let mut uses = Vec::new();
     for (name, number) in devices()? {
         let backing = BackingChain::of_device(number);
-        if Some(number) == own || !backing.shares_bytes(target) {
+        if Some(number) == number_of_target || !backing.shares_bytes(target) {
             continue;
         }
         if target.lies_on(&backing) {
             // Anything below the target is held by the target itself.
-            let disk = own.and_then(disk_of) == Some(number);
+            let disk = number_of_target.and_then(disk_of) == Some(number);
             let whose =
                 if disk { "the disk it is part of is " } else { &format!("{name} below it is ") };
             uses.extend(single(number, whose, false)?);
             continue;
         }
         let partition = disk_of(number).is_some();
-        let whose = match own.is_some() && disk_of(number) == own {
+        let whose = match number_of_target.is_some() && disk_of(number) == number_of_target {
             true => format!("its partition {name} "),
             false => format!("{name}, which has the same bytes, is "),
         };
         let before = uses.len();
         uses.extend(single(number, &whose, true)?);
         // An unused loop device on a file is in nobody's way.
-        if before == uses.len() && own.is_some() && !partition && backing.lies_on(target) {
+        if before == uses.len()
+            && number_of_target.is_some()
+            && !partition
+            && backing.lies_on(target)
+        {
             uses.push(format!("{name} stands on it"));
         } else if before == uses.len() && !partition && is_taken(&name, number) {
             uses.push(format!("{whose}in use by the kernel"));

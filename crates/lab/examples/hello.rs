@@ -194,10 +194,10 @@ fn vdo(session: &GuestSession) -> Result<(), Failure> {
     let run = |words: &[&str]| -> Result<(), Failure> {
         let began = Instant::now();
         let output = Command::new(words[0]).args(&words[1..]).output()?;
-        let said = [output.stdout, output.stderr].concat();
-        let said = String::from_utf8_lossy(&said);
+        let printed = [output.stdout, output.stderr].concat();
+        let printed = String::from_utf8_lossy(&printed);
         let line = format!(
-            "{} ({:.2} s, {}): {said}",
+            "{} ({:.2} s, {}): {printed}",
             words.join(" "),
             began.elapsed().as_secs_f64(),
             output.status

@@ -366,8 +366,8 @@ mod tests {
         let beyond = elsewhere.path().join(ID);
         fs::create_dir(&beyond).unwrap();
         fs::write(beyond.join("lock"), "theirs").unwrap();
-        let own = ["packages/state/lists", "packages/apt.conf", "supplies/ff", "qemu-sid/usr"];
-        for name in own.map(|name| name.replace("ff", KEY)) {
+        let ours = ["packages/state/lists", "packages/apt.conf", "supplies/ff", "qemu-sid/usr"];
+        for name in ours.map(|name| name.replace("ff", KEY)) {
             fs::create_dir_all(dir.path().join(name)).unwrap();
         }
         let foreign = ["images/photo", "keys/id_rsa", "notes", "packages/mine", "supplies/it"];

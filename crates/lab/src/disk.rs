@@ -348,8 +348,8 @@ mod tests {
             rotational: Some(true),
             destage: None,
         };
-        let asked = Disk { attributes, ..disk("data", 1 << 30) };
-        let drive = make_one(&asked, dir.path(), true, Aio::Threads, None).unwrap();
+        let wanted = Disk { attributes, ..disk("data", 1 << 30) };
+        let drive = make_one(&wanted, dir.path(), true, Aio::Threads, None).unwrap();
         assert!(
             drive
                 .argument
@@ -359,10 +359,10 @@ mod tests {
         let properties =
             ",logical_block_size=4096,physical_block_size=4096,write-cache=off,discard=off";
         assert_eq!(
-            (drive.argument.properties.as_str(), asked.rotational()),
+            (drive.argument.properties.as_str(), wanted.rotational()),
             (properties, Some(true))
         );
-        assert_eq!(drive.facts.attributes, asked.attributes);
+        assert_eq!(drive.facts.attributes, wanted.attributes);
         let wrong = Attributes { logical_block: Some(1000), ..Attributes::default() };
         let error = check(&Disk { attributes: wrong, ..disk("data", 4096) }, &[]).unwrap_err();
         assert!(error.to_string().contains("disk data: logical_block"), "{error}");

@@ -126,7 +126,9 @@ pub(crate) fn judge(seen: &Evidence) -> Ending {
                 why: match (seen.qemu_said.trim(), seen.signal) {
                     ("", Some(signal)) => format!("QEMU ended by signal {signal}"),
                     ("", None) => "QEMU ended without a word".to_owned(),
-                    (said, _) => format!("QEMU: {}", said.lines().collect::<Vec<_>>().join("; ")),
+                    (output, _) => {
+                        format!("QEMU: {}", output.lines().collect::<Vec<_>>().join("; "))
+                    }
                 },
             },
             (None, true) => {
@@ -204,9 +206,9 @@ mod tests {
 
     #[test]
     fn a_guest_that_somebody_ended_has_not_crashed() {
-        let said = "qemu-system-x86_64: terminating on signal 15 from pid 4711 (kill)\n";
+        let message = "qemu-system-x86_64: terminating on signal 15 from pid 4711 (kill)\n";
         let term =
-            Evidence { by_itself: true, cleanly: true, qemu_said: said, ..Evidence::default() };
+            Evidence { by_itself: true, cleanly: true, qemu_said: message, ..Evidence::default() };
         assert_eq!(
             judge(&term).to_string(),
             "the guest was ended from outside: QEMU got signal 15 from pid 4711 (kill)"

@@ -232,7 +232,7 @@ impl Error {
             Self::Command { output, .. }
                 if ["Unable to locate package", "No packages found", "no installation candidate"]
                     .iter()
-                    .any(|said| output.contains(said)) =>
+                    .any(|phrase| output.contains(phrase)) =>
             {
                 "name packages as apt does, of those that Debian's main archive has for the guest's suite".into()
             }

@@ -133,8 +133,9 @@ mod tests {
     fn proofs(state: &str) -> Vec<(&'static crate::Kind, Proof)> {
         let inputs = BTreeMap::new();
         let at = Place { name: "c", run_tag: "0badcafe", inputs: &inputs };
-        let own = crate::kinds().iter().filter(|kind| kind.cache.is_some());
-        own.map(|kind| (kind, (kind.parse)(&toml::Table::new()).unwrap().proof(&at, state)))
+        let caches = crate::kinds().iter().filter(|kind| kind.cache.is_some());
+        caches
+            .map(|kind| (kind, (kind.parse)(&toml::Table::new()).unwrap().proof(&at, state)))
             .collect()
     }
 

@@ -27,7 +27,7 @@ pub enum Values {
     /// A size: the default in bytes, the allowed sizes in words, and an example in TOML.
     Size(u64, [&'static str; 2]),
     /// Values that only words can describe: the default, the allowed values, and an example in TOML.
-    Told([&'static str; 3]),
+    Described([&'static str; 3]),
 }
 
 /// Returns the whole numbers of a range, with `usual` as the default.
@@ -55,8 +55,8 @@ impl Key {
             Values::Switch(_) => "switch",
             Values::Number(..) | Values::Choice(..) => "number",
             Values::Size(..) => "size",
-            Values::Told([.., example]) if is_size(example) => "size",
-            Values::OneOf(_) | Values::Told(_) => "word",
+            Values::Described([.., example]) if is_size(example) => "size",
+            Values::OneOf(_) | Values::Described(_) => "word",
         }
     }
 
@@ -67,7 +67,7 @@ impl Key {
             Values::Number(usual, ..) | Values::Choice(usual, _) => usual.to_string(),
             Values::OneOf(all) => all[0].to_owned(),
             Values::Size(usual, _) => size_text(usual),
-            Values::Told([usual, ..]) => usual.to_owned(),
+            Values::Described([usual, ..]) => usual.to_owned(),
         }
     }
 
@@ -82,7 +82,9 @@ impl Key {
             },
             Values::Choice(_, all) => one_of(all),
             Values::OneOf(all) => one_of(all),
-            Values::Size(_, [allowed, _]) | Values::Told([_, allowed, _]) => allowed.to_owned(),
+            Values::Size(_, [allowed, _]) | Values::Described([_, allowed, _]) => {
+                allowed.to_owned()
+            }
         }
     }
 
@@ -91,7 +93,7 @@ impl Key {
         match self.values {
             Values::Switch(on) => (!on).to_string(),
             Values::OneOf(all) => format!("{:?}", all[all.len().min(2) - 1]),
-            Values::Size(_, [_, example]) | Values::Told([.., example]) => example.to_owned(),
+            Values::Size(_, [_, example]) | Values::Described([.., example]) => example.to_owned(),
             Values::Number(..) | Values::Choice(..) => self.default(),
         }
     }

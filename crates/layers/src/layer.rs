@@ -32,8 +32,8 @@ pub trait Layer: Send + Sync {
 
     /// Plans an action that its kind declares ([`crate::Kind::actions`]) on the layer at `at`. Settings of the action that are also settings of
     /// the layer have their new values in `self` already. The error names the setting that cannot work.
-    fn act(&self, _at: &Place, asked: &Asked) -> Result<ActionPlan, SettingError> {
-        let message = format!("the layer has no action '{}'", asked.action);
+    fn act(&self, _at: &Place, request: &ActionRequest) -> Result<ActionPlan, SettingError> {
+        let message = format!("the layer has no action '{}'", request.action);
         Err(SettingError::new("action", message, "fathom layers NAME shows what it can do"))
     }
 
@@ -92,7 +92,7 @@ pub struct Restart {
 
 /// An action that is requested of a layer that is up.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct ActionRequest<'a> {
     /// Its name.
     pub action: &'a str,
     /// Its settings as written.
@@ -303,8 +303,8 @@ mod tests {
     fn what_a_run_made_is_known_by_its_name_or_its_uuid() {
         let inputs = BTreeMap::new();
         let at = Place { name: "cache", run_tag: "0badcafe", inputs: &inputs };
-        for own in [at.tagged(), at.uuid_text(), format!("/sys/fs/bcache/{}", at.uuid_text())] {
-            assert!(is_of_run(&own, "0badcafe") && !is_of_run(&own, "feedf00d"), "{own}");
+        for name in [at.tagged(), at.uuid_text(), format!("/sys/fs/bcache/{}", at.uuid_text())] {
+            assert!(is_of_run(&name, "0badcafe") && !is_of_run(&name, "feedf00d"), "{name}");
         }
         assert!(!is_of_run("0badcafe-1234-4321-8000-000000000000", "0badcafe"));
     }

@@ -70,8 +70,8 @@ pub use kind::{
     Parser, PartEffect, Series, Share, State, StateMethod, Threads,
 };
 pub use layer::{
-    ActionPlan, Allocate, Asked, CacheRoom, Layer, MOUNTS, Offer, Place, Proof, RaisePlan, Restart,
-    Round, fresh, is_of_run, on_device,
+    ActionPlan, ActionRequest, Allocate, CacheRoom, Layer, MOUNTS, Offer, Place, Proof, RaisePlan,
+    Restart, Round, fresh, is_of_run, on_device,
 };
 pub use loads::{COSTS, MACHINE_CPU_PER_IO, SLOWEST_JOB};
 pub use objects::{Fact, FactSource, Listing, Objects};

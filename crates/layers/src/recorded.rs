@@ -158,8 +158,8 @@ mod tests {
                 parse(&probe.parser, &twin.read(&probe.source).unwrap()).unwrap();
             }
             twin.wrote(&Writes::default(), &AskedContent::default());
-            let said = raised.probes.iter().find(|probe| twin.read(&probe.source).is_some());
-            assert_eq!(said, None, "{}: recorded before anything worked on it", kind.name);
+            let message = raised.probes.iter().find(|probe| twin.read(&probe.source).is_some());
+            assert_eq!(message, None, "{}: recorded before anything worked on it", kind.name);
             for action in raised.up.iter().rev().flat_map(|step| &step.undo) {
                 if let Action::Command { argv, .. } = action {
                     assert_eq!(twin.command(argv), TwinAnswer::ok(""));

@@ -301,13 +301,13 @@ mod tests {
     #[test]
     fn what_several_kinds_declare_alike_is_there_once() {
         for all in kinds() {
-            for own in all.objects {
-                let same = objects().into_iter().filter(|objects| *objects == own);
-                assert_eq!(same.count(), 1, "{}: {}", all.name, own.called);
+            for sort in all.objects {
+                let same = objects().into_iter().filter(|objects| *objects == sort);
+                assert_eq!(same.count(), 1, "{}: {}", all.name, sort.called);
             }
-            for own in all.facts {
-                let same = facts().into_iter().filter(|fact| fact.name == own.name);
-                assert_eq!(same.count(), 1, "{}: {}", all.name, own.name);
+            for fact in all.facts {
+                let same = facts().into_iter().filter(|fact| fact.name == fact.name);
+                assert_eq!(same.count(), 1, "{}: {}", all.name, fact.name);
             }
         }
     }

@@ -276,7 +276,7 @@ pub struct RuleFacts<'a> {
     /// Its figures.
     pub figures: &'a LayerFigures,
     /// Content that was asked for from the first measured stage to the end, as far as several loads agree.
-    pub asked: Option<&'a AskedContent>,
+    pub asked_content: Option<&'a AskedContent>,
     /// Content that was achieved meanwhile; `None` when it was not measured.
     pub achieved: Option<&'a AchievedContent>,
     /// Facts of the cell by name (`vdo.instance`).

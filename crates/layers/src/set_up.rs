@@ -9,17 +9,17 @@ const DEADLINE_S: u64 = 30;
 
 /// Returns the steps that give a machine the settings asked for. First all present values are read, so that they are known before anything is
 /// written; then each value is set, in the order of [`SETTINGS`].
-pub fn set_up(asked: &[AskedSetting]) -> Vec<Step> {
+pub fn set_up(wanted: &[AskedSetting]) -> Vec<Step> {
     let mut known: Vec<_> =
-        asked.iter().filter_map(|asked| Some((setting(&asked.setting)?, asked))).collect();
+        wanted.iter().filter_map(|wanted| Some((setting(&wanted.setting)?, wanted))).collect();
     let place = |wanted: &EnvironmentSetting| {
         SETTINGS.iter().position(|setting| setting.key.name == wanted.key.name)
     };
-    known.sort_by_key(|(setting, asked)| (place(setting), asked.role.clone()));
+    known.sort_by_key(|(setting, wanted)| (place(setting), wanted.role.clone()));
     let mut touched: Vec<(&str, Option<&str>)> = Vec::new();
-    for (setting, asked) in &known {
+    for (setting, wanted) in &known {
         for name in std::iter::once(setting.key.name).chain(setting.resets.iter().copied()) {
-            let one = (name, asked.role.as_deref());
+            let one = (name, wanted.role.as_deref());
             if !touched.contains(&one) {
                 touched.push(one);
             }
@@ -36,20 +36,20 @@ pub fn set_up(asked: &[AskedSetting]) -> Vec<Step> {
         deadline_s: DEADLINE_S,
     });
     let covered = |name: &str, role: &Option<String>| {
-        known.iter().any(|(by, asked)| by.resets.contains(&name) && asked.role == *role)
+        known.iter().any(|(by, wanted)| by.resets.contains(&name) && wanted.role == *role)
     };
-    let sets = known.iter().map(|(setting, asked)| {
-        let (name, role) = (setting.key.name, asked.role.as_deref());
+    let sets = known.iter().map(|(setting, wanted)| {
+        let (name, role) = (setting.key.name, wanted.role.as_deref());
         let set = |name: &str, value: String| Action::Set {
             setting: name.to_owned(),
             device: device(role),
             value,
         };
         let back = |name: &str| set(name, format!("{{{}.value}}", before(name, role)));
-        let put_back = (!covered(name, &asked.role)).then(|| back(name));
+        let put_back = (!covered(name, &wanted.role)).then(|| back(name));
         Step {
             about: format!("set {name} of {}", role.unwrap_or("the machine")),
-            action: set(name, asked.value.clone()),
+            action: set(name, wanted.value.clone()),
             undo: put_back
                 .into_iter()
                 .chain(setting.resets.iter().map(|name| back(name)))
@@ -73,14 +73,14 @@ fn before(name: &str, role: Option<&str>) -> String {
 mod tests {
     use super::*;
 
-    fn asked(setting: &str, value: &str) -> AskedSetting {
+    fn of_data(setting: &str, value: &str) -> AskedSetting {
         let role = Some("data".to_owned());
         AskedSetting { setting: setting.into(), role, value: value.into() }
     }
 
     #[test]
     fn all_that_holds_is_read_first_and_what_a_scheduler_resets_is_put_back_after_it() {
-        let steps = set_up(&[asked("nr_requests", "64"), asked("scheduler", "bfq")]);
+        let steps = set_up(&[of_data("nr_requests", "64"), of_data("scheduler", "bfq")]);
         let about: Vec<_> = steps.iter().map(|step| step.about.as_str()).collect();
         let wanted = [
             "note scheduler of data",
@@ -95,6 +95,6 @@ mod tests {
         };
         assert_eq!(undone, [back("scheduler"), back("nr_requests")]);
         assert!(steps[3].undo.is_empty(), "it is put back with the scheduler");
-        assert_eq!(set_up(&[asked("nr_requests", "64")])[1].undo.len(), 1);
+        assert_eq!(set_up(&[of_data("nr_requests", "64")])[1].undo.len(), 1);
     }
 }

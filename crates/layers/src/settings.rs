@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     const KEYS: [Key; 2] = [
-        Key { name: "logical_size", values: Values::Told(["", "a size", "\"1G\""]), help: "" },
+        Key { name: "logical_size", values: Values::Described(["", "a size", "\"1G\""]), help: "" },
         Key { name: "dedupe", values: Values::Switch(true), help: "" },
     ];
 

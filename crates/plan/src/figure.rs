@@ -57,7 +57,7 @@ impl<'a> FigurePicker<'a> {
     }
 
     /// Looks at one whole line; `None` stands for a line that was too long to be kept.
-    pub fn see(&mut self, from: Output, line: Option<&str>) {
+    pub fn add_line(&mut self, from: Output, line: Option<&str>) {
         for figure in self.figures.iter_mut().filter(|figure| figure.from == from) {
             let Some(line) = line else {
                 figure.too_long += 1;
@@ -102,8 +102,8 @@ mod tests {
         let plan = FigurePlan { from, pattern, unit: None, better: None };
         let figures = [("n".to_owned(), plan)].into();
         let mut picker = FigurePicker::of(&figures);
-        stdout.lines().for_each(|line| picker.see(Output::Stdout, Some(line)));
-        stderr.lines().for_each(|line| picker.see(Output::Stderr, Some(line)));
+        stdout.lines().for_each(|line| picker.add_line(Output::Stdout, Some(line)));
+        stderr.lines().for_each(|line| picker.add_line(Output::Stderr, Some(line)));
         picker.found().get("n").copied()
     }
 
@@ -133,9 +133,9 @@ mod tests {
         for text in ["1,5", "0x10", "NaN", "1e400"] {
             let figures = [("n".to_owned(), plan.clone())].into();
             let mut picker = FigurePicker::of(&figures);
-            picker.see(Output::Stdout, Some(&format!("v {text}")));
+            picker.add_line(Output::Stdout, Some(&format!("v {text}")));
             assert!(picker.no_numbers().eq([("n", text)]));
-            picker.see(Output::Stdout, Some("v 7"));
+            picker.add_line(Output::Stdout, Some("v 7"));
             assert_eq!((picker.no_numbers().count(), picker.found()["n"]), (0, 7.0));
         }
     }
@@ -147,8 +147,8 @@ mod tests {
             .map(|(n, p)| (n.into(), p))
             .into();
         let mut picker = FigurePicker::of(&figures);
-        picker.see(Output::Stdout, None);
-        picker.see(Output::Stdout, Some("1"));
+        picker.add_line(Output::Stdout, None);
+        picker.add_line(Output::Stdout, Some("1"));
         assert!(picker.too_long().eq([("out", 1)]));
         assert_eq!(picker.found(), [("out".to_owned(), 1.0)].into());
     }

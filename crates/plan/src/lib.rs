@@ -261,18 +261,18 @@ impl StagePlan {
 
     /// Tells whether it does the same as `other`, even if their loads are written in different ways.
     pub fn does_as(&self, other: &Self) -> bool {
-        self.meant() == other.meant()
+        self.normal_form() == other.normal_form()
     }
 
     /// Returns its normal form, which is equal for all stages that do the same.
-    fn meant(&self) -> Self {
+    fn normal_form(&self) -> Self {
         let size = Aim::common_size(&self.aims);
-        let mut meant = self.clone();
-        match &mut meant.task {
-            Task::Load(load) => **load = load.meant(size),
-            Task::Fill(fill) => *fill.by = fill.by.meant(size),
+        let mut form = self.clone();
+        match &mut form.task {
+            Task::Load(load) => **load = load.normal_form(size),
+            Task::Fill(fill) => *fill.by = fill.by.normal_form(size),
             Task::Tree(_) | Task::Age(_) | Task::Copy(_) | Task::Command(_) | Task::Steps(_) => {}
         }
-        meant
+        form
     }
 }

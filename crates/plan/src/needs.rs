@@ -57,7 +57,7 @@ impl Needs {
     /// Returns the requirements of all layers together: a guest that meets them can try each.
     pub fn of_every_layer() -> Self {
         let kinds = layers::kinds().iter();
-        kinds.fold(Self::default(), |needs, kind| needs.beside(&Self::of(&kind.needs, 0)))
+        kinds.fold(Self::default(), |needs, kind| needs.joined(&Self::of(&kind.needs, 0)))
     }
 
     /// Returns the needs of people in a shell over layers of these kinds, which a run does not have.
@@ -67,18 +67,18 @@ impl Needs {
             Self { packages: owned(&["util-linux"]), tools: owned(&["lsblk"]), ..Self::default() };
         kinds.into_iter().filter(|kind| !kind.needs.by_hand.is_empty()).fold(all, |all, kind| {
             let (packages, tools) = (owned(kind.needs.packages), owned(kind.needs.by_hand));
-            all.beside(&Self { packages, tools, ..Self::default() })
+            all.joined(&Self { packages, tools, ..Self::default() })
         })
     }
 
     /// Returns these needs plus `other`'s, for layers of one stack, which exist at the same time: memory adds up.
     pub fn with(self, other: &Self) -> Self {
         let memory = Bytes(self.memory.0 + other.memory.0);
-        Self { memory, ..self.beside(other) }
+        Self { memory, ..self.joined(other) }
     }
 
     /// Returns these needs joined with `other`'s, for stacks that never exist at the same time: the larger memory counts.
-    pub fn beside(mut self, other: &Self) -> Self {
+    pub fn joined(mut self, other: &Self) -> Self {
         let lists = [
             (&mut self.packages, &other.packages),
             (&mut self.modules, &other.modules),
@@ -87,10 +87,10 @@ impl Needs {
             (&mut self.command_packages, &other.command_packages),
             (&mut self.programs, &other.programs),
         ];
-        for (own, others) in lists {
+        for (ours, others) in lists {
             for name in others {
-                if !own.contains(name) {
-                    own.push(name.clone());
+                if !ours.contains(name) {
+                    ours.push(name.clone());
                 }
             }
         }

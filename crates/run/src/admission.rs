@@ -256,18 +256,18 @@ pub fn check_environment<'a>(
     cells: impl IntoIterator<Item = &'a CellPlan>,
     devices: &BTreeMap<String, String>,
 ) -> Result<(), AdmissionError> {
-    let device = |asked: &AskedSetting| asked.role.as_ref().and_then(|role| devices.get(role));
-    refuse(cells, |asked| {
-        let device = device(asked).map(Path::new);
-        host::environment_refused(&asked.setting, device, &asked.value)
+    let device = |wanted: &AskedSetting| wanted.role.as_ref().and_then(|role| devices.get(role));
+    refuse(cells, |wanted| {
+        let device = device(wanted).map(Path::new);
+        host::environment_refused(&wanted.setting, device, &wanted.value)
     })
 }
 
 /// Refuses settings that no guest has.
 pub fn check_guest_environment(plan: &Plan) -> Result<(), AdmissionError> {
-    refuse(&plan.cells, |asked| {
-        let none = || format!("a guest of the lab has no {}", asked.setting);
-        asked.role.is_none().then(none)
+    refuse(&plan.cells, |wanted| {
+        let none = || format!("a guest of the lab has no {}", wanted.setting);
+        wanted.role.is_none().then(none)
     })
 }
 
@@ -300,11 +300,11 @@ pub fn check_apart(plan: &Plan, offered: &[DeviceOffer]) -> Result<(), Admission
     Ok(files.try_for_each(|file| host::apart(paths().chain([file])))?)
 }
 
-/// Claims a device for every role; `told` is called with the identity of each.
+/// Claims a device for every role; `report` is called with the identity of each.
 pub fn claim(
     plan: &Plan,
     offered: &[DeviceOffer],
-    told: &mut dyn FnMut(&str, &str),
+    report: &mut dyn FnMut(&str, &str),
 ) -> Result<ClaimedDevices, AdmissionError> {
     if let Some(lost) = offered.iter().find(|offered| !plan.devices.contains_key(&offered.role)) {
         let roles = plan.devices.keys().cloned().collect();
@@ -319,7 +319,7 @@ pub fn claim(
         let bound: Vec<_> = offered.iter().filter(|offered| offered.role == *role).collect();
         let device = match (&planned.file, bound.as_slice()) {
             (Some(file), []) => {
-                told(role, &format!("{}, read only", file.display()));
+                report(role, &format!("{}, read only", file.display()));
                 let unseen = |source| AdmissionError::Unseen { path: file.clone(), source };
                 let opened = File::open(file).map_err(unseen)?;
                 let bytes = sys::block::size_bytes(&opened).map_err(unseen)?;
@@ -346,7 +346,7 @@ pub fn claim(
                 role: role.clone(),
             });
         }
-        told(role, claim.identity());
+        report(role, claim.identity());
         claimed.devices.insert(role.clone(), claim.path().display().to_string());
         claimed.sizes.insert(role.clone(), claim.bytes());
         let identity = claim

@@ -99,8 +99,8 @@ impl Work<'_> {
             fillers = Some(fill_files);
         }
         self.check_deadline()?;
-        let read = |own: &mut OwnFiles| {
-            let read = own.read(self.plan.read.0)?;
+        let read = |files: &mut OwnFiles| {
+            let read = files.read(self.plan.read.0)?;
             Ok::<_, Cause>(read.and_then(ReadRate::bytes_per_s))
         };
         let aged_read_bytes_per_s = read(&mut grown)?;
@@ -115,7 +115,7 @@ impl Work<'_> {
             written_bytes: grown.written() - fresh_bytes + filled,
             before,
             grown: self.age_of(&grown)?,
-            fillers: fillers.as_ref().map(|own| self.age_of(own)).transpose()?,
+            fillers: fillers.as_ref().map(|files| self.age_of(files)).transpose()?,
             filled_percent,
             fresh_read_bytes_per_s: fresh.filter(|_| alike).and_then(ReadRate::bytes_per_s),
             aged_read_bytes_per_s,
@@ -150,8 +150,8 @@ impl Work<'_> {
         Ok(Rounds { done: plan.rounds, ended_by: "rounds" })
     }
 
-    fn age_of(&self, own: &OwnFiles) -> Result<Age, Cause> {
-        let (directory, name) = own.directory()?;
+    fn age_of(&self, files: &OwnFiles) -> Result<Age, Cause> {
+        let (directory, name) = files.directory()?;
         self.age((&directory, name))
     }
 

@@ -43,7 +43,7 @@ impl RunRequest {
 
     /// Resumes `earlier`: keeps its tag, and its seed where none is asked for.
     #[must_use]
-    pub fn going_on(self, earlier: Option<&Earlier>) -> Self {
+    pub fn continuing(self, earlier: Option<&Earlier>) -> Self {
         let seed = self.seed.or(earlier.map(Earlier::seed));
         Self { seed, run_tag: earlier.map(|earlier| earlier.run_tag().to_owned()), ..self }
     }

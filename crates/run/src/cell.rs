@@ -27,7 +27,7 @@ mod fill_stage;
 mod suspend;
 mod tasks;
 
-pub(crate) use suspend::go_on;
+pub(crate) use suspend::continue_cell;
 
 /// Figures of what a stage did, and the reason why the cell stops after it, if it does.
 #[derive(Default)]
@@ -96,7 +96,7 @@ impl<'a> Running<'a> {
         scene.recorder.open_cell(&folder);
         scene.recorder.event(Event::CellStarted {
             cell: plan.index,
-            of: scene.of,
+            of: scene.cell_count,
             variant: plan.variant.clone(),
             repeat: plan.repeat,
         });
@@ -207,7 +207,7 @@ impl<'a> Running<'a> {
             let begun = halt.filter(|halt| halt.stage == index);
             if index == first_measured && begun.is_none() {
                 self.settle(watch, ALLOCATED)?;
-                loader.settled();
+                loader.note_flushed();
             }
             let is_read = match self.stage(index, stage, begun, loader, watch)? {
                 StageEnd::Over { is_read } => is_read,
@@ -218,7 +218,7 @@ impl<'a> Running<'a> {
                     true => self.steps(&plan.settle)?,
                     false => self.settle(watch, STAGE_SETTLED)?,
                 }
-                loader.settled();
+                loader.note_flushed();
             }
         }
         self.settle(watch, SETTLED).map(|()| None)
@@ -358,7 +358,7 @@ impl<'a> Running<'a> {
         match due {
             Some(InjectedFault::Interrupt) => return Err(Stop::Interrupted),
             Some(fault @ (InjectedFault::Crash | InjectedFault::Hang)) => {
-                (self.scene.suffer)(fault);
+                (self.scene.inject_fault)(fault);
             }
             Some(InjectedFault::Fail) => return Ok(Some(format!("fault injected at step {here}"))),
             Some(InjectedFault::Spoil) | None => {}

@@ -61,7 +61,7 @@ pub struct Cleaning {
     executor: Executor,
     tag: String,
     /// Undos of begun steps, with the names that they had in their cells.
-    owed: Vec<(usize, Owed)>,
+    pending_undos: Vec<(usize, Owed)>,
     left_alone: Vec<String>,
     /// Attributes of the kernel that the run changed, with the values that it wrote.
     attributes: BTreeMap<String, (Source, String)>,
@@ -95,7 +95,7 @@ impl Cleaning {
         let mut cleaning = Self {
             executor,
             tag,
-            owed: Vec::new(),
+            pending_undos: Vec::new(),
             left_alone: Vec::new(),
             attributes: BTreeMap::new(),
             devices: result.manifest.devices.clone(),
@@ -132,15 +132,15 @@ impl Cleaning {
             }
         }
         for begun in begun.into_iter().rev() {
-            self.owe(planned.index, begun);
+            self.plan_undo(planned.index, begun);
         }
     }
 
     /// Plans the undo actions of a begun step that have not been carried out.
-    fn owe(&mut self, cell: usize, Begun { number, step, left }: Begun) {
+    fn plan_undo(&mut self, cell: usize, Begun { number, step, remaining }: Begun) {
         // If the step's result carries the run's mark, all of its undo is the run's.
-        let marked = left.iter().any(|(_, action)| self.marked(action).is_some());
-        let (ours, others): (Vec<_>, Vec<_>) = left.into_iter().partition(|(_, action)| {
+        let marked = remaining.iter().any(|(_, action)| self.marked(action).is_some());
+        let (ours, others): (Vec<_>, Vec<_>) = remaining.into_iter().partition(|(_, action)| {
             marked || self.is_ours(action) || self.restores(&step.action, action)
         });
         // A device without the mark needs no wipe. A device that cannot be examined is reported: it may carry the mark.
@@ -160,8 +160,9 @@ impl Cleaning {
         let others: Vec<_> = others.map(|(_, action)| self.shown(action)).collect();
         self.left_alone.extend(others);
         // Cells create things with the same names, so an undo that another cell already has is not repeated.
-        let of_others = self.owed.iter().filter(|(other, _)| *other != cell);
-        let planned: Vec<_> = of_others.flat_map(|(_, owed)| &owed.actions).cloned().collect();
+        let of_others = self.pending_undos.iter().filter(|(other, _)| *other != cell);
+        let planned: Vec<_> =
+            of_others.flat_map(|(_, pending)| &pending.actions).cloned().collect();
         let is_planned = |action: &Action| planned.iter().any(|(_, planned)| planned == action);
         // The names are resolved now, because another cell may bind them to other things.
         let mut actions = Vec::new();
@@ -173,7 +174,7 @@ impl Cleaning {
             }
         }
         if !actions.is_empty() {
-            self.owed.push((cell, Owed { actions, ..Owed::all_of(number, &step) }));
+            self.pending_undos.push((cell, Owed { actions, ..Owed::all_of(number, &step) }));
         }
     }
 
@@ -194,9 +195,9 @@ impl Cleaning {
     /// Existing objects that carry the run's tag or mark.
     fn found(&mut self) -> Vec<String> {
         let mut found = self.executor.leftovers(&self.tag);
-        let owed = self.owed.iter().flat_map(|(_, owed)| &owed.actions);
-        let owed: Vec<_> = owed.map(|(_, action)| action.clone()).collect();
-        let marked = owed.iter().filter_map(|action| self.marked(action));
+        let pending = self.pending_undos.iter().flat_map(|(_, pending)| &pending.actions);
+        let pending: Vec<_> = pending.map(|(_, action)| action.clone()).collect();
+        let marked = pending.iter().filter_map(|action| self.marked(action));
         for device in marked.collect::<BTreeSet<_>>() {
             found.push(format!("signature of the run on {device}"));
         }
@@ -267,7 +268,7 @@ impl Cleaning {
         let found = self.found();
         let (above, below) = self.removals();
         let due = self.due(&found);
-        let due: Vec<_> = due.iter().flat_map(|(_, owed)| &owed.actions).collect();
+        let due: Vec<_> = due.iter().flat_map(|(_, pending)| &pending.actions).collect();
         let objects: Vec<_> = due.iter().flat_map(|(_, action)| action.objects()).collect();
         let shown =
             |removal: &Removal| removal.actions.iter().map(Action::show).collect::<Vec<_>>();
@@ -300,11 +301,11 @@ impl Cleaning {
             let objects = action.objects();
             objects.is_empty() || objects.iter().any(there)
         };
-        let due = |(cell, owed): &(usize, Owed)| {
-            let actions = owed.actions.iter().filter(is_due).cloned().collect();
-            (*cell, Owed { actions, ..owed.clone() })
+        let due = |(cell, pending): &(usize, Owed)| {
+            let actions = pending.actions.iter().filter(is_due).cloned().collect();
+            (*cell, Owed { actions, ..pending.clone() })
         };
-        if found.is_empty() { Vec::new() } else { self.owed.iter().map(due).collect() }
+        if found.is_empty() { Vec::new() } else { self.pending_undos.iter().map(due).collect() }
     }
 
     /// Returns the things to remove before the layers, and those to remove after them.
@@ -322,8 +323,8 @@ impl Cleaning {
         let (above, _) = self.removals();
         self.remove(&above, sink)?;
         let found = self.found();
-        for (cell, owed) in self.due(&found) {
-            self.executor.owe(owed);
+        for (cell, pending) in self.due(&found) {
+            self.executor.take_over_undo(pending);
             self.executor.undo_all();
             self.write(Some(cell), sink)?;
         }
@@ -365,7 +366,12 @@ impl Cleaning {
         for removal in removals {
             let (about, undo) = (removal.what.clone(), removal.actions.clone());
             let actions = undo.into_iter().enumerate().collect();
-            self.executor.owe(Owed { about, step: None, actions, deadline_s: DEADLINE_S });
+            self.executor.take_over_undo(Owed {
+                about,
+                step: None,
+                actions,
+                deadline_s: DEADLINE_S,
+            });
             self.executor.undo_all();
             self.write(None, sink)?;
         }

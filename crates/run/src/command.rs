@@ -46,7 +46,7 @@ pub(crate) fn run(
             Stream::Stdout => Output::Stdout,
             Stream::Stderr => Output::Stderr,
         };
-        picker.see(from, line.text);
+        picker.add_line(from, line.text);
     };
     let (mut figures, outcome) = executor.measured("run the command", &work, &mut listener);
     figures.figures = picker.found();

@@ -97,8 +97,8 @@ pub(crate) fn reached(
     samples: &[SampleRow],
 ) -> Option<f64> {
     let (name, kind) = kinds(plan).find(|(name, _)| *name == layer)?;
-    let [own, since] = [false, true].map(|of_cell| Window::of_round(samples, of_cell));
-    of_layer(kind, name, [&own, &since, &own, &own], ([None; 2], None))
+    let [of_stage, since] = [false, true].map(|of_cell| Window::of_round(samples, of_cell));
+    of_layer(kind, name, [&of_stage, &since, &of_stage, &of_stage], ([None; 2], None))
         .get(metric)
         .copied()
         .flatten()
@@ -143,16 +143,16 @@ pub(crate) fn since_round(
 fn of_layer(
     kind: &'static Kind,
     name: &str,
-    [own, since, load, work]: [&Window; 4],
+    [of_stage, since, load, work]: [&Window; 4],
     ([done, written], ios): ([Option<&AchievedContent>; 2], Option<u64>),
 ) -> LayerFigures {
     let over =
         |window, achieved| (kind.figures)(&FigureFacts { layer: name, window, achieved, ios });
-    let (own, since) = (over(own, done), over(since, written));
+    let (of_stage, since) = (over(of_stage, done), over(since, written));
     let (load, work) = (over(load, done), over(work, done));
     let figure = |metric: &units::Metric| {
         let from = match metric.basis {
-            Basis::Counter | Basis::Level => &own,
+            Basis::Counter | Basis::Level => &of_stage,
             Basis::Cell => &since,
             Basis::Load => &load,
             Basis::Work => &work,

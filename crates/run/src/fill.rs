@@ -325,10 +325,10 @@ mod tests {
 
     #[test]
     fn a_round_that_fails_or_is_interrupted_ends_the_fill() {
-        for (ended_by, said) in [("interrupted", "interrupted"), ("errors", "the load failed")] {
+        for (ended_by, phrase) in [("interrupted", "interrupted"), ("errors", "the load failed")] {
             let mut ground = Filling { ended_by, ..filling(&[Some(1.0)]) };
             let (figures, stop) = until(&fill(99.0), Nanos::from_secs(60), &mut ground);
-            assert!(reason(stop).starts_with(said));
+            assert!(reason(stop).starts_with(phrase));
             assert_eq!(figures.rounds, 1);
         }
     }

@@ -52,15 +52,15 @@ pub fn cells<L: Link>(
 ) -> Result<(), RunError> {
     let mut loader = Real::new(&mission.plan, mission.choices.clone());
     let clock = |recorder: &Recorder| match &mission.begun {
-        Some(_) => going_on(recorder, interrupt, inbox),
+        Some(_) => continued_clock(recorder, interrupt, inbox),
         None => Ok(Clock::real()),
     };
-    let half = (link, interrupt, &clock as &ClockOf);
+    let guest_end = (link, interrupt, &clock as &ClockOf);
     with_context(
         site,
         &mission.plan,
         &mission.injections,
-        half,
+        guest_end,
         &mission.known,
         |scene, executor| {
             check_environment(mission, site)?;
@@ -68,10 +68,18 @@ pub fn cells<L: Link>(
                 let plan = cell_of(&mission.plan, index)?;
                 let begun = mission.begun.as_ref().filter(|begun| begun.cell == index);
                 let state = match begun {
-                    Some(begun) => {
-                        cell::go_on(scene, plan, &mut executor(), &mut loader, *begun.clone())
+                    Some(begun) => cell::continue_cell(
+                        scene,
+                        plan,
+                        &mut executor(),
+                        &mut loader,
+                        *begun.clone(),
+                    ),
+                    None if mission.ask_before.contains(&index)
+                        && !needed(index, scene, inbox)? =>
+                    {
+                        break;
                     }
-                    None if mission.asks.contains(&index) && !needed(index, scene, inbox)? => break,
                     None => cell::run(scene, plan, &mut executor(), &mut loader),
                 };
                 if let Some(error) = scene.recorder.failure() {
@@ -109,7 +117,11 @@ fn needed(cell: usize, scene: &CellContext, inbox: &Inbox) -> Result<bool, RunEr
 }
 
 /// The clock of a cell that another guest began: the host, which saw the cell stop, tells the time.
-fn going_on(recorder: &Recorder, interrupt: &Interrupt, inbox: &Inbox) -> Result<Clock, RunError> {
+fn continued_clock(
+    recorder: &Recorder,
+    interrupt: &Interrupt,
+    inbox: &Inbox,
+) -> Result<Clock, RunError> {
     match ask(Message::Time, recorder, interrupt, inbox)? {
         Some(HostReply::Time(now)) => Ok(Clock::real_from(Nanos(now))),
         // Interrupted: the rest of the cell will not run.
@@ -149,8 +161,8 @@ pub fn keep_stack<L: Link>(
     work: impl FnOnce(&str),
 ) -> Result<(), RunError> {
     let clock = |_: &Recorder| Ok(Clock::real());
-    let half = (link, interrupt, &clock as &ClockOf);
-    with_context(site, &held.plan, &[], half, &BTreeMap::new(), |scene, executor| {
+    let guest_end = (link, interrupt, &clock as &ClockOf);
+    with_context(site, &held.plan, &[], guest_end, &BTreeMap::new(), |scene, executor| {
         let state =
             cell::with_raised_stack(scene, cell_of(&held.plan, held.cell)?, &mut executor(), work);
         ended(state, scene.recorder)
@@ -179,14 +191,14 @@ fn with_context<L: Link>(
     recorder.send(Message::Machine(machine.clone()));
     let clock = clock(&recorder)?;
     let scene = CellContext {
-        of: plan.cells.len(),
+        cell_count: plan.cells.len(),
         run_tag: &plan.run_tag,
         machine,
         clock: &clock,
         interrupt,
         recorder: &recorder,
         injections,
-        suffer: &suffer,
+        inject_fault: &inject_fault,
         suspends: true,
     };
     work(&scene, &|| crate::executor(host::RealMachine::new(), &scene, &devices, &corpora))
@@ -199,7 +211,7 @@ fn cell_of(plan: &Plan, index: usize) -> Result<&CellPlan, RunError> {
 }
 
 /// Carries out faults that end the guest. Only tests ask for them, and they happen in guests only, never on a host.
-fn suffer(fault: InjectedFault) {
+fn inject_fault(fault: InjectedFault) {
     match fault {
         InjectedFault::Crash => {
             let _ = std::fs::write("/proc/sysrq-trigger", "c");

@@ -31,7 +31,7 @@ pub(crate) struct KnownInCell {
 struct KeptFiles {
     folder: PathBuf,
     /// The number of the file of each set of targets, and whether another machine wrote it, where the targets were other devices.
-    of: BTreeMap<Vec<String>, (usize, bool)>,
+    files_of: BTreeMap<Vec<String>, (usize, bool)>,
     /// The number of the next file.
     next: usize,
 }
@@ -58,14 +58,14 @@ impl KeptFiles {
 
     /// Notes something in all files, and forgets those in which it cannot be noted.
     fn note(&mut self, note: impl Fn(&Path) -> io::Result<()>) {
-        let Self { folder, of, .. } = self;
-        of.retain(|_, (number, _)| note(&folder.join(number.to_string())).is_ok());
+        let Self { folder, files_of, .. } = self;
+        files_of.retain(|_, (number, _)| note(&folder.join(number.to_string())).is_ok());
     }
 
     /// Forgets the sets that hold a target for which `meant` is true.
     fn forget(&mut self, meant: impl Fn(&str) -> bool) {
         let mut gone = Vec::new();
-        self.of.retain(|names, (number, _)| {
+        self.files_of.retain(|names, (number, _)| {
             let goes = names.iter().any(|name| meant(name));
             gone.extend(goes.then_some(*number));
             !goes
@@ -77,13 +77,13 @@ impl KeptFiles {
     /// The file of a load's targets. If the load writes, other sets with one of the targets are forgotten.
     fn targets(&mut self, names: Vec<String>, writes: bool) -> KnownTargets {
         if writes {
-            let others = self.of.keys().filter(|set| **set != names).flatten();
+            let others = self.files_of.keys().filter(|set| **set != names).flatten();
             let shared: BTreeSet<_> = others.filter(|name| names.contains(name)).cloned().collect();
-            let known = self.of.remove(&names);
+            let known = self.files_of.remove(&names);
             self.forget(|name| shared.contains(name));
-            self.of.extend(known.map(|known| (names.clone(), known)));
+            self.files_of.extend(known.map(|known| (names.clone(), known)));
         }
-        let (number, of_another) = *self.of.entry(names).or_insert_with(|| {
+        let (number, of_another) = *self.files_of.entry(names).or_insert_with(|| {
             self.next += 1;
             (self.next, false)
         });
@@ -126,7 +126,7 @@ impl KnownInCell {
             unflushed: BTreeSet::new(),
             kept: cell.stages.iter().any(StagePlan::reboots).then(|| KeptFiles {
                 folder: folder(run_tag),
-                of: BTreeMap::new(),
+                files_of: BTreeMap::new(),
                 next: 0,
             }),
         }
@@ -142,7 +142,8 @@ impl KnownInCell {
         let path = |(names, (number, _)): (&Vec<String>, &(usize, bool))| {
             Some((names.clone(), self.kept.as_ref()?.path(*number)))
         };
-        let paths: Vec<_> = self.kept.iter().flat_map(|kept| &kept.of).filter_map(path).collect();
+        let paths: Vec<_> =
+            self.kept.iter().flat_map(|kept| &kept.files_of).filter_map(path).collect();
         let (layers, unflushed) = (self.layers.clone(), self.unflushed.clone());
         move || {
             let file = |(names, path)| Some((names, std::fs::read(path).ok()?));
@@ -151,7 +152,7 @@ impl KnownInCell {
     }
 
     /// Takes over what another machine knew.
-    pub(crate) fn take_up(&mut self, known: KnownState) {
+    pub(crate) fn take_over(&mut self, known: KnownState) {
         self.layers.extend(known.layers);
         self.unflushed.extend(known.unflushed);
         let Some(kept) = &mut self.kept else { return };
@@ -160,7 +161,7 @@ impl KnownInCell {
             let there = std::fs::create_dir_all(&kept.folder);
             // If the file cannot be written, nothing is known of these targets; the load that should verify them says so.
             if there.and_then(|()| std::fs::write(kept.path(kept.next), bytes)).is_ok() {
-                kept.of.insert(names, (kept.next, true));
+                kept.files_of.insert(names, (kept.next, true));
             }
         }
     }
@@ -194,7 +195,7 @@ impl KnownInCell {
     }
 
     /// The stack was brought to rest: what was written is in stable storage.
-    pub(crate) fn settled(&mut self) {
+    pub(crate) fn note_flushed(&mut self) {
         self.unflushed.clear();
         if let Some(kept) = &mut self.kept {
             kept.note(engine::verify::note_flushed);

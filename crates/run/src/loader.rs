@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use engine::{Alike, Choice, Context, Event as Said, Load, TargetSpec};
+use engine::{Alike, Choice, Context, Event as LoadEvent, Load, TargetSpec};
 use host::{Executor, Place};
 use results::model::LoadSummary;
 use sys::meant::Meant;
@@ -37,7 +37,7 @@ pub(crate) trait Loader {
     fn begin(&mut self, _cell: &CellPlan) {}
 
     /// Notes that the stack was brought to rest.
-    fn settled(&mut self) {}
+    fn note_flushed(&mut self) {}
 
     /// Notes that something other than a load works on the target of a stage.
     fn worked_on(&mut self, _stage: &StagePlan) {}
@@ -48,7 +48,7 @@ pub(crate) trait Loader {
     }
 
     /// Takes over what another machine knew of the targets.
-    fn take_up(&mut self, _known: KnownState) {}
+    fn take_over(&mut self, _known: KnownState) {}
 
     /// Makes the machine crash during the next load; in virtual time the load runs to its end.
     fn crash_next(&mut self, _timer: CrashTimer) {}
@@ -140,8 +140,8 @@ impl Loader for Real<'_> {
         self.known = Some(KnownInCell::new(cell, &self.plan.run_tag));
     }
 
-    fn settled(&mut self) {
-        self.known.iter_mut().for_each(KnownInCell::settled);
+    fn note_flushed(&mut self) {
+        self.known.iter_mut().for_each(KnownInCell::note_flushed);
     }
 
     fn worked_on(&mut self, stage: &StagePlan) {
@@ -152,8 +152,8 @@ impl Loader for Real<'_> {
         self.known.as_ref().map(KnownInCell::state).unwrap_or_default()
     }
 
-    fn take_up(&mut self, known: KnownState) {
-        self.known.iter_mut().for_each(|own| own.take_up(known.clone()));
+    fn take_over(&mut self, known: KnownState) {
+        self.known.iter_mut().for_each(|in_cell| in_cell.take_over(known.clone()));
     }
 
     fn load(
@@ -209,22 +209,22 @@ impl Loader for Real<'_> {
         let mut span = LoadSpan::of(&load, turn);
         let (mut crash, mut armed) = (self.crash.take(), None);
         let known = self.known.as_ref();
-        let summary = engine::run(&load, &context, &mut |said| {
+        let summary = engine::run(&load, &context, &mut |event| {
             // Intervals come during the load, the last ones when it is over but not yet read back.
-            if spoiling && matches!(said, Said::Intervals { .. }) {
+            if spoiling && matches!(event, LoadEvent::Intervals { .. }) {
                 spoilt = spoil(&first);
             }
-            if matches!(said, Said::Started(_)) {
+            if matches!(event, LoadEvent::Started(_)) {
                 let known = known.map(KnownInCell::later);
                 let known = move || known.map(|known| known()).unwrap_or_default();
                 armed = crash.take().map(|crash| crash.start(known));
             }
-            span.see(&said, executor, watch);
-            if matches!(said, Said::ReadingBack(share) if share == 0.0) {
+            span.read_at(&event, executor, watch);
+            if matches!(event, LoadEvent::ReadingBack(share) if share == 0.0) {
                 let settle = planned.settle.then_some(&plan.settle[..]);
                 watch.end_early(scene.clock, settle, executor);
             }
-            hand_in(scene, plan, turn, &said);
+            hand_in(scene, plan, turn, &event);
         })?;
         drop(armed);
         span.end(executor, watch);
@@ -341,10 +341,10 @@ mod tests {
     fn what_an_experiment_says_of_a_driver_is_no_choice_for_others() {
         let mut plan = plan("disk-profiles");
         let json = serde_json::to_string(&plan.cells[0]).unwrap();
-        let asked = json.replacen("\"backend\":\"auto\"", "\"backend\":\"sync\"", 1);
-        assert_ne!(json, asked);
+        let changed = json.replacen("\"backend\":\"auto\"", "\"backend\":\"sync\"", 1);
+        assert_ne!(json, changed);
         let variant = plan.cells[0].variant.clone();
-        plan.cells[0] = serde_json::from_str(&asked).unwrap();
+        plan.cells[0] = serde_json::from_str(&changed).unwrap();
         let drivers: Vec<_> =
             chosen(&plan, &variant).into_iter().map(|(driver, _)| driver).collect();
         assert_eq!(drivers[0], Driver::Sync);

@@ -86,14 +86,14 @@ pub fn run(
         }
     };
     let scene = CellContext {
-        of: plan.cells.len(),
+        cell_count: plan.cells.len(),
         run_tag: &plan.run_tag,
         machine: known,
         clock: &clock,
         interrupt,
         recorder: &recorder,
         injections,
-        suffer: &|_| {},
+        inject_fault: &|_| {},
         suspends: false,
     };
     let mut loader = Real::new(plan, BTreeMap::new());

@@ -87,14 +87,14 @@ impl Looks {
     }
 
     /// Returns those of `cells` before which a guest asks whether they are needed; the guest runs `cells` in this order.
-    pub(crate) fn asks(&self, plan: &[CellPlan], cells: &[usize]) -> Vec<usize> {
+    pub(crate) fn ask_before(&self, plan: &[CellPlan], cells: &[usize]) -> Vec<usize> {
         let repeat = |cell: usize| plan.get(cell).map_or(0, |cell| cell.repeat);
-        let asks = |pair: &&[usize]| {
+        let is_asked = |pair: &&[usize]| {
             let (before, next) = (repeat(pair[0]), repeat(pair[1]));
             let look = self.planned.looks.iter().any(|look| (before..next).contains(look));
             look || self.planned.time.is_some() && before < next
         };
-        cells.windows(2).filter(asks).map(|pair| pair[1]).collect()
+        cells.windows(2).filter(is_asked).map(|pair| pair[1]).collect()
     }
 }
 

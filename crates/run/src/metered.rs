@@ -22,7 +22,7 @@ impl Metered {
     }
 
     /// Continues with a cell; if the work of its earlier machines is unknown, the total is unknown too.
-    pub(crate) fn go_on(clock: &Clock, before: Option<Work>) -> Self {
+    pub(crate) fn continue_with(clock: &Clock, before: Option<Work>) -> Self {
         let Self { meter, .. } = Self::begin(clock);
         Self { meter: meter.filter(|_| before.is_some()), before }
     }

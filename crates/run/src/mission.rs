@@ -48,7 +48,7 @@ pub struct Cells {
     pub choices: BTreeMap<String, Choice>,
     /// Positions of cells before which the host is asked whether they are needed.
     #[serde(default)]
-    pub asks: Vec<usize>,
+    pub ask_before: Vec<usize>,
     /// Facts of the machine that only the host knows, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub known: BTreeMap<String, String>,
@@ -141,7 +141,7 @@ mod tests {
             begun: None,
             injections: Vec::new(),
             choices: BTreeMap::new(),
-            asks: vec![1],
+            ask_before: vec![1],
             known: BTreeMap::from([("image".to_owned(), "cafe".to_owned())]),
             log: true,
         };
@@ -172,9 +172,9 @@ mod tests {
     #[test]
     fn a_mission_of_another_version_is_an_error_that_names_it_and_says_what_to_do() {
         let error = Mission::<()>::decode(br#"{"mission":"migrate","of":{}}"#).unwrap_err();
-        let said = error.to_string();
-        assert!(said.contains("programs of host and guest differ"), "{said}");
-        assert!(said.contains("`migrate`") && said.contains("one build"), "{said}");
+        let message = error.to_string();
+        assert!(message.contains("programs of host and guest differ"), "{message}");
+        assert!(message.contains("`migrate`") && message.contains("one build"), "{message}");
         for other in ["", "{}", r#"{"plan":{},"cells":[0]}"#, r#"{"mission":"cells"}"#] {
             let error = Mission::<()>::decode(other.as_bytes()).unwrap_err();
             assert!(matches!(error, RunError::Mission(_)), "{other}: {error}");

@@ -47,20 +47,20 @@ mod tests;
 
 /// Waits before a cell until the machine is quiet.
 pub(crate) struct Waiting {
-    asked: QuietMachine,
+    wanted: QuietMachine,
     left: Duration,
     /// The share of all CPUs that others take in the next window; `None` where it cannot be known.
     measure: Box<dyn FnMut(Duration) -> Option<f64> + Send>,
 }
 
 impl Waiting {
-    pub(crate) fn new(asked: QuietMachine) -> Self {
+    pub(crate) fn new(wanted: QuietMachine) -> Self {
         let measure = Box::new(|window| {
             let mut others = Others::new().ok()?;
             std::thread::sleep(window);
             others.share().ok()?
         });
-        Self { asked, left: asked.time.into(), measure }
+        Self { wanted, left: wanted.time.into(), measure }
     }
 
     /// Waits until the machine is quiet or the time for waiting is used up; reports the wait, and marks the cell if the machine is not quiet.
@@ -70,7 +70,7 @@ impl Waiting {
         ledger: &mut Ledger,
         interrupt: &Interrupt,
     ) -> Result<(), RunError> {
-        let most = self.asked.others.fraction();
+        let most = self.wanted.others.fraction();
         let mut waited = Duration::ZERO;
         // The first window is needed to know whether to wait at all.
         let mut share = (self.measure)(WINDOW);

@@ -208,10 +208,10 @@ impl<'a> Between<'a> {
     }
 
     /// Returns those of `cells` before which a guest asks whether they are needed.
-    fn asks(&self, plan: &Plan, cells: &[usize]) -> Vec<usize> {
+    fn ask_before(&self, plan: &Plan, cells: &[usize]) -> Vec<usize> {
         match (&self.waiting, &self.looks) {
             (Some(_), _) => cells.to_vec(),
-            (None, Some(looks)) => looks.asks(&plan.cells, cells),
+            (None, Some(looks)) => looks.ask_before(&plan.cells, cells),
             (None, None) => Vec::new(),
         }
     }
@@ -262,7 +262,7 @@ fn run_cells<G: Guests>(
             begun,
             injections: injections.to_vec(),
             choices: ledger.choices().clone(),
-            asks: between.asks(plan, &cells),
+            ask_before: between.ask_before(plan, &cells),
             known: guests.known(&machine),
             log: tracing::enabled!(tracing::Level::DEBUG),
         });

@@ -10,7 +10,7 @@ use crate::recorder::Recorder;
 /// Everything that a cell needs and that outlives the cell.
 pub(crate) struct CellContext<'a> {
     /// Number of cells of the plan.
-    pub of: usize,
+    pub cell_count: usize,
     /// The run's tag, part of the names of what it makes.
     pub run_tag: &'a str,
     /// Facts of the machine that runs the cells; empty in a simulation.
@@ -20,7 +20,7 @@ pub(crate) struct CellContext<'a> {
     pub recorder: &'a Recorder,
     pub injections: &'a [Injection],
     /// Carries out a fault that only a guest may suffer.
-    pub suffer: &'a dyn Fn(InjectedFault),
+    pub inject_fault: &'a dyn Fn(InjectedFault),
     /// Tells whether a cell that reboots its machine continues on another machine; otherwise the same machine continues it.
     pub suspends: bool,
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use engine::{Context, Event as Said, SimModel, TargetSpec, WrittenMap, WrittenSince};
+use engine::{Context, Event as LoadEvent, SimModel, TargetSpec, WrittenMap, WrittenSince};
 use host::{Executor, PlacedTwin, SimulatedMachine};
 use layers::step::Action;
 use layers::{Offer, Place, SettingError, Writes};
@@ -153,13 +153,13 @@ impl Loader for Twin {
         load.recording.io_log = io_log(scene, plan, turn);
         let context = Context { clock: scene.clock, interrupt: scene.interrupt, foreign_cpu: None };
         let mut span = LoadSpan::of(&load, turn);
-        let summary = engine::run(&load, &context, &mut |said| {
-            if matches!(said, Said::Intervals { .. }) {
+        let summary = engine::run(&load, &context, &mut |event| {
+            if matches!(event, LoadEvent::Intervals { .. }) {
                 self.tell(&driven, executor, &content);
                 watch.tick(executor);
             }
-            span.see(&said, executor, watch);
-            hand_in(scene, plan, turn, &said);
+            span.read_at(&event, executor, watch);
+            hand_in(scene, plan, turn, &event);
         })?;
         span.end(executor, watch);
         Ok(summary)

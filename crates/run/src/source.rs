@@ -64,13 +64,13 @@ impl ExperimentSource {
 
     /// Returns the experiment with values that override all others; they are kept in its text, so that a continued run has them too.
     #[must_use]
-    pub fn with(self, set: &[(String, String)]) -> Self {
-        self.on(&[], set)
+    pub fn with_values(self, set: &[(String, String)]) -> Self {
+        self.on_kernels(&[], set)
     }
 
     /// Does the same, and runs each variant on each of these kernels of the lab, if there are any.
     #[must_use]
-    pub fn on(self, kernels: &[String], set: &[(String, String)]) -> Self {
+    pub fn on_kernels(self, kernels: &[String], set: &[(String, String)]) -> Self {
         Self { text: experiment::with_kernels(self.text, kernels, set), ..self }
     }
 

@@ -166,11 +166,11 @@ mod tests {
         assert!(!round(&mut criteria, 70.1, 0.0), "no slab was used again");
         assert!(round(&mut criteria, 70.2, 1.0));
         let figures = criteria.figures().unwrap();
-        let said = sentence("age", &figures);
+        let message = sentence("age", &figures);
         let begun =
             "stage age: vdo is steady: physical_used_percent of vdo is at least 50 % (70.2 %)";
-        assert!(said.starts_with(begun), "{said}");
-        assert!(said.contains("(70.2 %, 70.1 % a round before)"), "{said}");
+        assert!(message.starts_with(begun), "{message}");
+        assert!(message.contains("(70.2 %, 70.1 % a round before)"), "{message}");
     }
 
     #[test]
@@ -178,12 +178,12 @@ mod tests {
         let mut criteria = steady();
         round(&mut criteria, 40.0, 3.0);
         round(&mut criteria, 40.0, 3.0);
-        let said = sentence("age", &criteria.figures().unwrap());
+        let message = sentence("age", &criteria.figures().unwrap());
         let missed = "vdo is not steady: physical_used_percent of vdo is at least 50 % (40 %)";
-        assert!(said.contains(missed), "{said}");
+        assert!(message.contains(missed), "{message}");
         assert!(
-            !said.contains("slabs_reopened") && said.contains("otherwise = \"warn\""),
-            "{said}"
+            !message.contains("slabs_reopened") && message.contains("otherwise = \"warn\""),
+            "{message}"
         );
     }
 

@@ -28,9 +28,9 @@ pub(crate) fn drive(
     let (clock, interrupt) = (scene.clock, scene.interrupt);
     let context = Context { clock, interrupt, foreign_cpu: Some(&*foreign) };
     let mut span = LoadSpan::of(&load_of(plan, turn), turn);
-    let done = engine::tree::run(&load, &context, &mut |said| {
-        span.see(&said, executor, watch);
-        hand_in(scene, plan, turn, &said);
+    let done = engine::tree::run(&load, &context, &mut |event| {
+        span.read_at(&event, executor, watch);
+        hand_in(scene, plan, turn, &event);
     });
     span.end(executor, watch);
     Ok(done?)

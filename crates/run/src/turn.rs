@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::{Event as Said, IoLogKeeper, IoLogTarget, Load, Progress, Waiting};
+use engine::{Event as LoadEvent, IoLogKeeper, IoLogTarget, Load, Progress, Waiting};
 use host::Executor;
 use layers::{LOAD_END, LOAD_START, RAMP_START};
 use plan::{Aim, CellPlan, Rounds, StagePlan, Task};
@@ -48,17 +48,22 @@ impl LoadSpan {
     }
 
     /// Reads the layers when the load begins, when its ramp is over if it has one, and when the load is over.
-    pub(crate) fn see(&mut self, said: &Said, executor: &mut Executor, watch: &mut CellSamplers) {
-        let begins = match said {
-            Said::Started(_) => !self.ramp,
-            Said::RampOver => self.ramp,
-            Said::ReadingBack(_) => {
+    pub(crate) fn read_at(
+        &mut self,
+        event: &LoadEvent,
+        executor: &mut Executor,
+        watch: &mut CellSamplers,
+    ) {
+        let begins = match event {
+            LoadEvent::Started(_) => !self.ramp,
+            LoadEvent::RampOver => self.ramp,
+            LoadEvent::ReadingBack(_) => {
                 self.end(executor, watch);
                 false
             }
             _ => false,
         };
-        if self.ramp && self.whole && matches!(said, Said::Started(_)) {
+        if self.ramp && self.whole && matches!(event, LoadEvent::Started(_)) {
             watch.look(executor, RAMP_START);
         }
         if begins && self.whole && !self.begun {
@@ -142,7 +147,7 @@ pub(crate) fn late(stage: &StagePlan, load: &LoadSummary) -> Option<String> {
 }
 
 /// Puts the engine's reports into the result and shows them to people.
-pub(crate) fn hand_in(scene: &CellContext, plan: &CellPlan, turn: LoadId, said: &Said) {
+pub(crate) fn hand_in(scene: &CellContext, plan: &CellPlan, turn: LoadId, event: &LoadEvent) {
     let name = &plan.stages[turn.stage].name;
     // Nobody knows how many rounds a fill takes.
     let (past, known) = turn.round.map_or((0, true), |round| (round.past.0, false));
@@ -154,8 +159,8 @@ pub(crate) fn hand_in(scene: &CellContext, plan: &CellPlan, turn: LoadId, said: 
         fraction: progress.fraction.filter(|_| known),
         operations,
     };
-    match said {
-        Said::Intervals { rows, jobs, progress: at } => {
+    match event {
+        LoadEvent::Intervals { rows, jobs, progress: at } => {
             let jobs = jobs.iter().map(|row| Row::Job(row.clone()));
             for row in rows.iter().map(|row| Row::Interval(row.clone())).chain(jobs) {
                 scene.recorder.row(&row);
@@ -167,15 +172,15 @@ pub(crate) fn hand_in(scene: &CellContext, plan: &CellPlan, turn: LoadId, said: 
             scene.recorder.event(progress(at, operations));
         }
         // The rows follow; until then the view shows that the load goes on.
-        Said::Waiting(Waiting { progress: at, .. }) => {
+        LoadEvent::Waiting(Waiting { progress: at, .. }) => {
             scene.recorder.event(progress(at, Vec::new()));
         }
         // Every round would say the same.
-        Said::Notice(_) if turn.round.is_some_and(|round| round.number > 1) => {}
-        Said::Notice(text) => {
+        LoadEvent::Notice(_) if turn.round.is_some_and(|round| round.number > 1) => {}
+        LoadEvent::Notice(text) => {
             scene.recorder.event(Event::Notice { cell: Some(plan.index), text: text.clone() });
         }
-        Said::Started { .. } | Said::RampOver | Said::ReadingBack(_) => {}
+        LoadEvent::Started { .. } | LoadEvent::RampOver | LoadEvent::ReadingBack(_) => {}
     }
 }
 
@@ -216,8 +221,8 @@ mod tests {
     fn a_load_of_a_tree_that_its_deadline_cut_off_is_late() {
         let late = |keys: &str| super::late(&tree(keys), &ended("duration"));
         for keys in ["equilibrium = true", "ios = 100", "duration = \"60s\""] {
-            let said = late(&format!("{keys}\ndeadline = \"5s\""));
-            assert!(said.is_some_and(|said| said.contains("deadline of 5 s")), "{keys}");
+            let message = late(&format!("{keys}\ndeadline = \"5s\""));
+            assert!(message.is_some_and(|message| message.contains("deadline of 5 s")), "{keys}");
         }
         assert_eq!(late("duration = \"5s\"\ndeadline = \"60s\""), None);
         assert_eq!(late("duration = \"5s\""), None);

@@ -113,11 +113,11 @@ mod tests {
     fn free_stretches_are_as_many_bytes_as_the_file_system_says_are_free_or_it_does_not_tell() {
         let here = std::fs::File::open(".").unwrap();
         let mut bytes = 0;
-        let told = each_free(&here, |length| {
+        let message = each_free(&here, |length| {
             bytes += length;
             true
         });
-        if told.is_err() {
+        if message.is_err() {
             return println!(
                 "SKIP free_stretches_are_as_many_bytes: this file system does not tell"
             );

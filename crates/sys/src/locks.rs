@@ -68,7 +68,9 @@ fn locks(pid: u32, file: &File) -> bool {
         // Only files with a lock are examined: the file system of another one may not respond.
         facts.is_ok_and(|facts| facts.lines().any(|line| line.starts_with("lock:")))
             && fs::metadata(process.join("fd").join(fd.to_string())).is_ok_and(|other| {
-                found.as_ref().is_ok_and(|own| (own.dev(), own.ino()) == (other.dev(), other.ino()))
+                found
+                    .as_ref()
+                    .is_ok_and(|opened| (opened.dev(), opened.ino()) == (other.dev(), other.ino()))
             })
     })
 }
@@ -99,8 +101,8 @@ mod tests {
         let mut child = Command::new("python3");
         let child = child.args(["-c", &script]).arg(path).stdout(Stdio::piped()).spawn();
         let mut child = child.ok()?;
-        let said = BufReader::new(child.stdout.take().unwrap()).read_line(&mut String::new());
-        (said.unwrap() > 0).then_some(child)
+        let message = BufReader::new(child.stdout.take().unwrap()).read_line(&mut String::new());
+        (message.unwrap() > 0).then_some(child)
     }
 
     #[test]

@@ -13,8 +13,8 @@ pub fn real_time() -> std::io::Result<()> {
 mod tests {
     #[test]
     fn a_thread_gets_the_priority_or_is_told_why_not() {
-        let asked = std::thread::spawn(super::real_time).join().unwrap();
+        let result = std::thread::spawn(super::real_time).join().unwrap();
         let refused = |error: std::io::Error| error.kind() == std::io::ErrorKind::PermissionDenied;
-        assert!(asked.map_err(refused).err().unwrap_or(true));
+        assert!(result.map_err(refused).err().unwrap_or(true));
     }
 }

@@ -45,7 +45,7 @@ mod tests {
         assert_eq!((task.name.as_str(), task.of_kernel), ("md) (x", true));
         assert_eq!((task.user_ticks, task.system_ticks), (3, 41));
         assert_eq!(Task::of("77 (md) S 2 0 0"), None);
-        let own = Task::of(&std::fs::read_to_string("/proc/self/stat").unwrap()).unwrap();
-        assert!(!own.of_kernel && !own.name.is_empty());
+        let task = Task::of(&std::fs::read_to_string("/proc/self/stat").unwrap()).unwrap();
+        assert!(!task.of_kernel && !task.name.is_empty());
     }
 }

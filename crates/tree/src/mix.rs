@@ -24,13 +24,13 @@ impl Mix {
 
     /// The share of an operation among all operations, 0 to 1.
     pub fn share(&self, op: TreeOp) -> f64 {
-        let weight: f64 = self.weights().filter(|(own, _)| *own == op).map(|(_, w)| w).sum();
+        let weight: f64 = self.weights().filter(|(other, _)| *other == op).map(|(_, w)| w).sum();
         weight / self.0.iter().map(|(_, weight)| weight).sum::<f64>()
     }
 
     /// Tells whether an operation ever runs.
     pub fn has(&self, op: TreeOp) -> bool {
-        self.weights().any(|(own, weight)| own == op && weight > 0.0)
+        self.weights().any(|(other, weight)| other == op && weight > 0.0)
     }
 
     /// Checks that the weights can be: none of them so large that their sum is none.

@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn a_line_that_cannot_be_done_as_it_says_is_told_by_its_number() {
-        for (text, said) in [
+        for (text, phrase) in [
             ("create, 1\ndelete", "line 2 of the table: 'delete' has no weight"),
             ("create, 1\n\n# x\nfly, 1", "line 4 of the table: 'fly' is no operation"),
             ("remount, 1", "line 1 of the table: 'remount' is no"),
@@ -89,7 +89,7 @@ mod tests {
             ("", "no operation has a weight above 0"),
         ] {
             let error = Mix::from_table(text).unwrap_err();
-            assert!(error.message.contains(said), "{text}: {error}");
+            assert!(error.message.contains(phrase), "{text}: {error}");
         }
     }
 }

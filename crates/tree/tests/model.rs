@@ -41,7 +41,8 @@ struct Model {
 
 impl Model {
     fn links(&self, file: usize) -> u32 {
-        self.names.values().chain(self.hard.values()).filter(|&&own| own == file).count() as u32
+        self.names.values().chain(self.hard.values()).filter(|&&linked| linked == file).count()
+            as u32
     }
 
     fn add(&mut self, name: u64, size: u64) -> i32 {

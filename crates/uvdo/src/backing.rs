@@ -79,7 +79,7 @@ impl Backing {
     ///
     /// # Errors
     /// When it was cut short since it was opened, or cannot be measured.
-    pub fn whole(&self) -> io::Result<()> {
+    pub fn check_length(&self) -> io::Result<()> {
         let bytes = sys::block::size_bytes(&self.file)?;
         let needed = Bytes(self.needed.load(Ordering::Relaxed) * BLOCK as u64);
         match bytes >= needed {
@@ -129,12 +129,12 @@ impl Backing {
             }
         }
         // A write beyond the end of a file that was cut short makes a hole and reports no error.
-        self.whole()
+        self.check_length()
     }
 
     fn flush_all(&self) -> io::Result<()> {
         self.file.sync_data()?;
-        self.whole()
+        self.check_length()
     }
 
     /// Does one operation; the result is for [`volume::Volume::complete`], the error for the log.

@@ -87,11 +87,11 @@ impl Requests {
     }
 
     /// Takes a wish.
-    pub fn begin(&mut self, asked: Asked) {
-        if let Some(refusal) = self.refusal(&asked.wish) {
-            return asked.refuse(refusal);
+    pub fn begin(&mut self, request: Asked) {
+        if let Some(refusal) = self.refusal(&request.wish) {
+            return request.refuse(refusal);
         }
-        let Asked { client, cookie, wish, memory, reply } = asked;
+        let Asked { client, cookie, wish, memory, reply } = request;
         let (mut result, mut edges, mut rest, mut flush) = (Vec::new(), Vec::new(), 0..0, false);
         match &wish {
             Wish::Read { at, length } => {
@@ -99,9 +99,9 @@ impl Requests {
                 rest = touched(*at, *length);
             }
             Wish::Write { at, bytes, .. } => rest = touched(*at, bytes.len() as u64),
-            Wish::Discard { at, length, fua } => (rest, flush) = (whole(*at, *length), *fua),
+            Wish::Discard { at, length, fua } => (rest, flush) = (whole_blocks(*at, *length), *fua),
             Wish::Zero { at, length, fua } => {
-                (rest, flush) = (whole(*at, *length), *fua);
+                (rest, flush) = (whole_blocks(*at, *length), *fua);
                 let all = touched(*at, *length);
                 // The first block and the last, where they are not whole.
                 let mut ends = vec![all.start, all.end.max(1) - 1];
@@ -123,7 +123,7 @@ impl Requests {
         let open =
             Open { client, cookie, memory, reply, wish, left, result, edges, rest, flush, waits };
         let id = self.name();
-        self.go_on(id, open);
+        self.queue_or_answer(id, open);
     }
 
     /// Makes as many requests as the volume has room for.
@@ -170,7 +170,7 @@ impl Requests {
             _ => {}
         }
         match open.left {
-            0 => self.go_on(piece.wish, open),
+            0 => self.queue_or_answer(piece.wish, open),
             _ => drop(self.wishes.insert(piece.wish, open)),
         }
     }
@@ -181,12 +181,12 @@ impl Requests {
         long.for_each(|open| open.give_up(Refusal::Stopping));
         let idle = self.wishes.iter().filter(|(_, open)| open.left == 0 && !open.has_more());
         for id in idle.map(|(id, _)| *id).collect::<Vec<_>>() {
-            self.wishes.remove(&id).into_iter().for_each(|open| self.go_on(id, open));
+            self.wishes.remove(&id).into_iter().for_each(|open| self.queue_or_answer(id, open));
         }
     }
 
     /// Lets a wish that has no request under way wait for its turn if it has more to do, and answers it otherwise.
-    fn go_on(&mut self, id: u64, mut open: Open) {
+    fn queue_or_answer(&mut self, id: u64, mut open: Open) {
         if open.has_more() {
             if !std::mem::replace(&mut open.waits, true) {
                 self.lanes[open.lane()].turns.join(open.client, id);
@@ -293,7 +293,7 @@ fn part(at: u64, length: u64, lbn: u64) -> Part {
 }
 
 /// The blocks that lie wholly in a range.
-fn whole(at: u64, length: u64) -> Range<u64> {
+fn whole_blocks(at: u64, length: u64) -> Range<u64> {
     let (block, end) = (BLOCK as u64, at + length);
     let first = at.div_ceil(block);
     first..(end / block).max(first)
@@ -305,7 +305,7 @@ mod tests {
 
     use super::*;
 
-    fn asked(wish: Wish) -> (Requests, Vec<Request>, std::sync::mpsc::Receiver<Answer>) {
+    fn submitted(wish: Wish) -> (Requests, Vec<Request>, std::sync::mpsc::Receiver<Answer>) {
         let (reply, answers) = channel();
         let mut requests = Requests::new(100 * 4096, 2, 2048);
         requests.begin(Asked { client: 1, cookie: 7, wish, memory: 1, reply });
@@ -323,7 +323,7 @@ mod tests {
     fn a_write_across_blocks_is_a_part_whole_blocks_and_a_part() {
         let bytes = (0..10_000).map(|n| n as u8).collect::<Vec<_>>();
         let wish = Wish::Write { at: 4000, bytes, fua: true };
-        let (mut requests, made, answers) = asked(wish);
+        let (mut requests, made, answers) = submitted(wish);
         assert_eq!(made.len(), 4);
         let Verb::Patch { lbn: 0, at: 4000, bytes, fua: true } = &made[0].verb else { panic!() };
         assert_eq!(bytes.len(), 96);
@@ -338,7 +338,7 @@ mod tests {
 
     #[test]
     fn a_read_puts_parts_of_blocks_together() {
-        let (mut requests, made, answers) = asked(Wish::Read { at: 4090, length: 10 });
+        let (mut requests, made, answers) = submitted(Wish::Read { at: 4090, length: 10 });
         for request in made.into_iter().rev() {
             let Verb::Read { lbn } = request.verb else { panic!() };
             let mut block = Block::default();
@@ -352,7 +352,7 @@ mod tests {
     #[test]
     fn a_discard_is_units_of_whole_blocks_and_zeros_are_exact() {
         let (mut requests, made, answers) =
-            asked(Wish::Discard { at: 100, length: 6 * 4096, fua: true });
+            submitted(Wish::Discard { at: 100, length: 6 * 4096, fua: true });
         let units = made.iter().map(|request| match request.verb {
             Verb::Discard { lbn, blocks } => (lbn, blocks),
             _ => panic!(),
@@ -361,7 +361,7 @@ mod tests {
         let flush = end(&mut requests, made);
         assert!(matches!(flush[..], [Request { verb: Verb::Flush, .. }]));
         assert!(end(&mut requests, flush).is_empty() && answers.try_recv().is_ok());
-        let (_, made, _) = asked(Wish::Zero { at: 100, length: 6 * 4096, fua: false });
+        let (_, made, _) = submitted(Wish::Zero { at: 100, length: 6 * 4096, fua: false });
         let edges = made.iter().filter(|request| matches!(request.verb, Verb::Patch { .. }));
         assert_eq!((edges.count(), made.len()), (2, 5));
     }
@@ -400,7 +400,7 @@ mod tests {
     #[test]
     fn what_is_left_of_long_wishes_is_left_undone_at_the_end() {
         let (mut requests, made, answers) =
-            asked(Wish::Zero { at: 1, length: 90 * 4096, fua: true });
+            submitted(Wish::Zero { at: 1, length: 90 * 4096, fua: true });
         let (reply, others) = channel();
         let wish = Wish::Write { at: 0, bytes: vec![1; 8192], fua: false };
         requests.begin(Asked { client: 2, cookie: 1, wish, memory: 1, reply });
@@ -416,12 +416,12 @@ mod tests {
     #[test]
     fn a_failed_request_fails_its_wish_and_what_goes_beyond_the_end_is_refused() {
         let (mut requests, made, answers) =
-            asked(Wish::Write { at: 0, bytes: vec![1; 8192], fua: false });
+            submitted(Wish::Write { at: 0, bytes: vec![1; 8192], fua: false });
         for (request, result) in made.into_iter().zip([Err(Failure::NoSpace), Ok(None)]) {
             requests.ended(Reply { id: request.id, result });
         }
         assert_eq!(answers.try_recv().unwrap().result, Err(Refusal::Volume(Failure::NoSpace)));
-        let (_, made, answers) = asked(Wish::Read { at: 99 * 4096 + 1, length: 4096 });
+        let (_, made, answers) = submitted(Wish::Read { at: 99 * 4096 + 1, length: 4096 });
         assert!(made.is_empty());
         assert_eq!(answers.try_recv().unwrap().result, Err(Refusal::Volume(Failure::Beyond)));
     }

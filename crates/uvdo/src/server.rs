@@ -201,12 +201,12 @@ impl Server {
         match event {
             // Nothing may follow the request to stop.
             Event::Asked(asked) if self.asked_to_stop => asked.refuse(Refusal::Stopping),
-            Event::Asked(asked) => {
+            Event::Asked(request) => {
                 // Also for wishes for which the volume does not flush the backing.
-                if asked.wish.is_durable() {
+                if request.wish.is_durable() {
                     self.examine();
                 }
-                self.requests.begin(asked);
+                self.requests.begin(request);
             }
             // The volume decides what a failure means: the request fails, or the volume is read-only from then on.
             Event::Done(Done { id, result: Ok(block) }) => self.volume.complete(id, Some(block)),
@@ -222,7 +222,7 @@ impl Server {
 
     /// Checks if the backing has its full length; if not, the volume is read-only from here on.
     fn examine(&mut self) {
-        if let Err(error) = self.backing.whole() {
+        if let Err(error) = self.backing.check_length() {
             self.failed(&error);
             self.volume.fail();
             // Clients that connect after anyone has been told of it must be told, too.
@@ -358,8 +358,9 @@ impl Server {
         accept("uvdo0:nbd", self.sockets.nbd.try_clone()?, move |stream| {
             let (to, open) = (to.clone(), Arc::clone(&open));
             let client = clients.fetch_add(1, Ordering::Relaxed);
-            let ask =
-                move |asked| open.load(Ordering::Relaxed) && to.send(Event::Asked(asked)).is_ok();
+            let ask = move |request| {
+                open.load(Ordering::Relaxed) && to.send(Event::Asked(request)).is_ok()
+            };
             let bytes = size.load(Ordering::Relaxed);
             let export = Export { bytes, read_only: read_only.load(Ordering::Relaxed) };
             // A client that breaks the protocol is cut off; there is nobody to tell.

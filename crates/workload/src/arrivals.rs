@@ -36,7 +36,7 @@ impl Arrivals {
                 // The job's turn: it starts later by `job` I/Os of the whole load, of 4 KiB each where the rate is in bytes.
                 let turn = cost.parts(4096) / u128::from(jobs.max(1)) * u128::from(job);
                 let (whole, rest) = cost.split(turn);
-                next.go_on(whole, rest);
+                next.add(whole, rest);
                 Kind::Fixed
             }
             Arrival::Poisson => {
@@ -48,7 +48,7 @@ impl Arrivals {
         };
         let mut arrivals = Self { kind, cost, next };
         if arrival == Arrival::Poisson {
-            arrivals.go_on(4096);
+            arrivals.advance(4096);
         }
         arrivals
     }
@@ -64,11 +64,11 @@ impl Arrivals {
     #[inline]
     pub fn take(&mut self, length: u32) -> u64 {
         let now = self.next.ns;
-        self.go_on(length);
+        self.advance(length);
         now
     }
 
-    fn go_on(&mut self, length: u32) {
+    fn advance(&mut self, length: u32) {
         match &mut self.kind {
             Kind::Fixed => self.next.pay(&self.cost, length),
             Kind::Poisson { rng, rest, mean_ns: [io, byte] } => {

@@ -35,9 +35,9 @@ impl Distribution {
                 sigma: places as f64 * sigma_percent / 100.0,
                 ziggurat: Ziggurat::new(),
             },
-            Pattern::Zones(asked) => {
-                let sizes = asked.sizes(places.saturating_mul(align)).unwrap_or_default();
-                if sizes.len() != asked.zones().len() {
+            Pattern::Zones(written) => {
+                let sizes = written.sizes(places.saturating_mul(align)).unwrap_or_default();
+                if sizes.len() != written.zones().len() {
                     return Self::Uniform { places };
                 }
                 let (mut bytes, mut first, mut zones) = (0u64, 0, Vec::new());
@@ -48,7 +48,7 @@ impl Distribution {
                     first = end;
                 }
                 let (mut percent, mut bounds) = (0.0, Vec::new());
-                for zone in &asked.zones()[..zones.len() - 1] {
+                for zone in &written.zones()[..zones.len() - 1] {
                     percent += zone.ios_percent;
                     bounds.push((percent / 100.0 * 2f64.powi(64)) as u64);
                 }

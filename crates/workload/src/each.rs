@@ -43,20 +43,23 @@ impl PerOperation {
 
     /// Sorts the lists of sizes.
     pub(crate) fn sort(&mut self) {
-        self.0.values_mut().filter_map(|own| own.block_size.as_mut()).for_each(BlockSize::sort);
+        self.0
+            .values_mut()
+            .filter_map(|options| options.block_size.as_mut())
+            .for_each(BlockSize::sort);
     }
 
     /// Adds the options of `other`; fails with the operation for which both set the same option.
     pub fn merge(&mut self, other: Self) -> Result<(), OpName> {
-        for (op, own) in other.0 {
+        for (op, added) in other.0 {
             let mine = self.0.entry(op).or_default();
-            let sizes = [(own.block_size.is_some(), mine.block_size.is_some())];
-            let patterns = (own.pattern.is_some(), mine.pattern.is_some());
+            let sizes = [(added.block_size.is_some(), mine.block_size.is_some())];
+            let patterns = (added.pattern.is_some(), mine.pattern.is_some());
             if sizes.contains(&(true, true)) || patterns == (true, true) {
                 return Err(op);
             }
-            mine.block_size = own.block_size.or(mine.block_size.take());
-            mine.pattern = own.pattern.or(mine.pattern.take());
+            mine.block_size = added.block_size.or(mine.block_size.take());
+            mine.pattern = added.pattern.or(mine.pattern.take());
         }
         Ok(())
     }
@@ -91,12 +94,12 @@ impl std::str::FromStr for PerOperation {
 impl fmt::Display for PerOperation {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let mut apart = "";
-        for (op, own) in &self.0 {
-            if let Some(size) = &own.block_size {
+        for (op, options) in &self.0 {
+            if let Some(size) = &options.block_size {
                 write!(f, "{apart}{op}.block_size={size}")?;
                 apart = ";";
             }
-            if let Some(pattern) = &own.pattern {
+            if let Some(pattern) = &options.pattern {
                 write!(f, "{apart}{op}.pattern={pattern}")?;
                 apart = ";";
             }

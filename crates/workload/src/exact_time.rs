@@ -23,12 +23,12 @@ impl ExactTime {
         if cost.byte > 0 {
             (whole, rest) = cost.split(cost.byte * u128::from(length));
         }
-        self.go_on(whole, rest);
+        self.add(whole, rest);
     }
 
     /// Adds `whole` nanoseconds and `rest` parts of a nanosecond.
     #[inline]
-    pub(crate) fn go_on(&mut self, whole: u64, rest: u64) {
+    pub(crate) fn add(&mut self, whole: u64, rest: u64) {
         let sum = u128::from(self.rest) + u128::from(rest);
         let carry = sum >= u128::from(self.denominator);
         self.rest =

@@ -81,8 +81,8 @@ mod tests {
     fn no_word_of_fio_but_one_that_is_no_option_is_a_key_of_a_load_and_each_names_one_that_is() {
         for (fio, here) in OPTIONS {
             // As an option it is --buffered.
-            let own = |name: &str| name == *fio && name != "direct";
-            assert!(!LoadSpec::KEYS.iter().any(|key| own(key.name)), "{fio}");
+            let is_key = |name: &str| name == *fio && name != "direct";
+            assert!(!LoadSpec::KEYS.iter().any(|key| is_key(key.name)), "{fio}");
             let Some((key, _)) = here.split_once(" = ") else { continue };
             let key = key.rsplit(' ').next().unwrap();
             let content = ["compress", "dedupe", "zero", "seed", "latency_log", "io_log"];

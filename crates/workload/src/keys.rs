@@ -81,15 +81,15 @@ mod tests {
 
     /// Names that serde knows, taken from its message about an unknown one.
     fn known<T: serde::de::DeserializeOwned + std::fmt::Debug>() -> Vec<String> {
-        let said = toml::from_str::<T>("nothing-of-this = 1").unwrap_err().to_string();
-        said.split('`').skip(3).step_by(2).map(str::to_owned).collect()
+        let message = toml::from_str::<T>("nothing-of-this = 1").unwrap_err().to_string();
+        message.split('`').skip(3).step_by(2).map(str::to_owned).collect()
     }
 
     #[test]
     fn every_key_is_described_and_none_that_does_not_exist() {
         let names = |keys: &[Key]| -> Vec<String> {
-            let own = keys.iter().filter(|key| !key.name.contains('.'));
-            own.map(|key| key.name.to_owned()).collect()
+            let of_load = keys.iter().filter(|key| !key.name.contains('.'));
+            of_load.map(|key| key.name.to_owned()).collect()
         };
         for (mut known, mut described) in [
             (known::<LoadSpec>(), names(LoadSpec::KEYS)),

@@ -8,30 +8,30 @@ impl LoadSpec {
     /// Returns the form that is the same for all loads which do the same as this one on a target of `target` bytes; where its size is not known,
     /// ranges in bytes and ranges in shares of the target count as different.
     #[must_use]
-    pub fn meant(&self, target: Option<u64>) -> Self {
-        let mut meant = target.map_or_else(|| self.clone(), |target| self.clone().in_bytes(target));
-        meant.offset = meant.offset.filter(|offset| !offset.is_zero());
-        let start = meant.offset.map_or(Some(0), |offset| offset.bytes().map(|start| start.0));
+    pub fn normal_form(&self, target: Option<u64>) -> Self {
+        let mut form = target.map_or_else(|| self.clone(), |target| self.clone().in_bytes(target));
+        form.offset = form.offset.filter(|offset| !offset.is_zero());
+        let start = form.offset.map_or(Some(0), |offset| offset.bytes().map(|start| start.0));
         let rest = target.zip(start).map(|(target, start)| target.saturating_sub(start));
-        meant.size = meant.size.filter(|size| match size {
+        form.size = form.size.filter(|size| match size {
             Portion::Bytes(bytes) => rest != Some(bytes.0),
             Portion::Share(share) => start != Some(0) || share.0 != 100.0,
         });
-        (meant.depth, meant.depth_unit) = (meant.depth_ios(), DepthUnit::Ios);
-        meant.ops.sort();
-        meant.block_size.sort();
-        meant.each.sort();
+        (form.depth, form.depth_unit) = (form.depth_ios(), DepthUnit::Ios);
+        form.ops.sort();
+        form.block_size.sort();
+        form.each.sort();
         let resets: [fn(&mut Self); 3] =
             [|load| load.align = None, |load| load.hot = None, |load| load.pattern = None];
         for unsay in resets {
-            let mut unsaid = meant.clone();
+            let mut unsaid = form.clone();
             unsay(&mut unsaid);
-            let same = |op| unsaid.places_of(op) == meant.places_of(op);
-            if meant.placed().all(same) {
-                meant = unsaid;
+            let same = |op| unsaid.places_of(op) == form.places_of(op);
+            if form.placed().all(same) {
+                form = unsaid;
             }
         }
-        meant
+        form
     }
 
     /// Returns everything that determines where an operation's I/Os go.
@@ -78,13 +78,13 @@ mod tests {
         ] {
             let (one, other) = (load(one), load(other));
             assert_ne!(one, other);
-            assert_eq!(one.meant(Some(1 << 30)), other.meant(Some(1 << 30)), "{one:?}");
+            assert_eq!(one.normal_form(Some(1 << 30)), other.normal_form(Some(1 << 30)), "{one:?}");
         }
-        let mixed = |text: &str| toml::from_str::<LoadSpec>(text).unwrap().meant(None);
+        let mixed = |text: &str| toml::from_str::<LoadSpec>(text).unwrap().normal_form(None);
         let (one, other) = ("ops = { read = 70, write = 30 }", "ops = { write = 30, read = 70 }");
         assert_eq!(mixed(one), mixed(other));
         for (one, other) in [("size = \"100%\"", ""), ("offset = \"0%\"", "offset = 0")] {
-            assert_eq!(load(one).meant(None), load(other).meant(None));
+            assert_eq!(load(one).normal_form(None), load(other).normal_form(None));
         }
     }
 
@@ -99,8 +99,11 @@ mod tests {
             ("depth = 4", "depth = 4\ndepth_unit = \"4k\"\nblock_size = \"8k\""),
         ] {
             let (one, other) = (load(one), load(other));
-            assert_ne!(one.meant(Some(1 << 30)), other.meant(Some(1 << 30)), "{one:?}");
+            assert_ne!(one.normal_form(Some(1 << 30)), other.normal_form(Some(1 << 30)), "{one:?}");
         }
-        assert_ne!(load("size = \"1G\"").meant(None), load("size = \"100%\"").meant(None));
+        assert_ne!(
+            load("size = \"1G\"").normal_form(None),
+            load("size = \"100%\"").normal_form(None)
+        );
     }
 }

@@ -21,12 +21,12 @@ pub(crate) enum Order {
 
 impl Order {
     /// The order over `places` places for job `job` of `jobs`, and the number of this job's I/Os in a pass if there are passes. Jobs that divide a
-    /// pass use the seed `common`; jobs that draw use their seed `own`.
+    /// pass use the seed `common`; jobs that draw use their seed `order_seed`.
     pub(crate) fn new(
         pattern: &Pattern,
         (places, align): (u64, u64),
         last_block: bool,
-        (common, own): (Seed, Seed),
+        (common, order_seed): (Seed, Seed),
         (hot, hot_seed): (Hot, Seed),
         (job, jobs): (u64, u64),
     ) -> (Self, Option<u64>) {
@@ -51,7 +51,7 @@ impl Order {
                     Self::Drawn {
                         distribution: Distribution::new(pattern, places, align),
                         scattered,
-                        seed: own,
+                        seed: order_seed,
                     },
                     None,
                 )

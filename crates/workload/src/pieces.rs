@@ -76,9 +76,9 @@ impl Pieces {
     }
 
     /// Divides a range of `bytes` bytes into pieces.
-    pub(crate) fn new(asked: &BlockSize, align: u64, bytes: u64, seed: Seed) -> Self {
+    pub(crate) fn new(block_size: &BlockSize, align: u64, bytes: u64, seed: Seed) -> Self {
         // A fixed seed, since amounts must be known before there is a seed.
-        let mut sizes = Sizes::new(asked, align, Seed(0));
+        let mut sizes = Sizes::new(block_size, align, Seed(0));
         let (unit, common) = Self::units(&sizes, align);
         let bytes = bytes / unit * unit;
         let deck_len = sizes.deck_len();
@@ -99,7 +99,7 @@ impl Pieces {
         for last in (1..rest.len()).rev() {
             rest.swap(last, rng.below(last as u64 + 1) as usize);
         }
-        let mut sizes = Sizes::new(asked, align, seed);
+        let mut sizes = Sizes::new(block_size, align, seed);
         let row = decks.min(ROW.div_ceil(deck_len)) * deck_len;
         let row = Row::of((0..row).map(|_| sizes.next()), align);
         let deck_bytes =

@@ -13,11 +13,11 @@ pub(crate) enum Sizes {
 }
 
 impl Sizes {
-    /// The sizes of `asked`; those of a range are multiples of `align`.
-    pub(crate) fn new(asked: &BlockSize, align: u64, seed: Seed) -> Self {
+    /// The sizes of `block_size`; those of a range are multiples of `align`.
+    pub(crate) fn new(block_size: &BlockSize, align: u64, seed: Seed) -> Self {
         // No I/O is larger than 64 MiB.
         let size = |bytes: u64| bytes as u32;
-        match asked {
+        match block_size {
             BlockSize::Fixed(bytes) => Self::Fixed(size(bytes.0)),
             BlockSize::Weighted(sizes) => Self::Mixed {
                 deck: Box::new(Deck::of_shares(sizes.iter().map(|(_, share)| *share), seed)),

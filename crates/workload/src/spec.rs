@@ -242,13 +242,13 @@ impl LoadSpec {
 
     /// The block size of an operation.
     pub fn block_size_of(&self, op: OpName) -> &BlockSize {
-        let block_size = self.each.of(op).and_then(|own| own.block_size.as_ref());
+        let block_size = self.each.of(op).and_then(|options| options.block_size.as_ref());
         block_size.unwrap_or(&self.block_size)
     }
 
     /// The pattern of an operation that has a place.
     pub fn pattern_of(&self, op: OpName) -> Pattern {
-        let pattern = self.each.of(op).and_then(|own| own.pattern.as_ref());
+        let pattern = self.each.of(op).and_then(|options| options.pattern.as_ref());
         let unless = if op.is_random() { Pattern::Uniform } else { Pattern::Sequential };
         pattern.or(self.pattern.as_ref()).cloned().unwrap_or(unless)
     }

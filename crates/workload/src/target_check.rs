@@ -27,7 +27,8 @@ impl LoadSpec {
         };
         for op in self.placed() {
             let unit = if whole_blocks(op) { block } else { unit };
-            let is_overridden = self.each.of(op).is_some_and(|own| own.block_size.is_some());
+            let is_overridden =
+                self.each.of(op).is_some_and(|options| options.block_size.is_some());
             let key = if is_overridden { "each" } else { "block_size" };
             self.block_size_of(op).sizes().try_for_each(|size| aligned(key, size, unit))?;
             aligned("align", self.align.unwrap_or_default(), unit)?;

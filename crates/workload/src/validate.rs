@@ -195,7 +195,7 @@ impl LoadSpec {
         }
         validate_size("block_size", &self.block_size, self.align, self.sector())?;
         for op in self.placed() {
-            if self.each.of(op).is_some_and(|own| own.block_size.is_some()) {
+            if self.each.of(op).is_some_and(|options| options.block_size.is_some()) {
                 validate_size("each", self.block_size_of(op), self.align, self.sector())?;
             }
         }

@@ -98,7 +98,7 @@ fn begin(args: &BisectListArgs) -> Result<(Bench, State, PathBuf), Failure> {
     let lab = figure.lab || !args.kernels.is_empty();
     let source = ExperimentSource::find(&figure.experiment)?;
     let allowed = figure.host.allow_commands || source.is_shipped();
-    let source = source.on(&args.kernels, &figure.set);
+    let source = source.on_kernels(&args.kernels, &figure.set);
     let mut bench = Bench::new(figure, source, lab, allowed, &args.only)?;
     let candidates = list::candidates(&bench.facts().variants, args)?;
     bench.good = candidates.first().cloned().unwrap_or_default();

@@ -21,7 +21,7 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     };
     let (scale, only) = (args.scale.clone(), args.only.clone());
     let request = RunRequest { repeat: args.repeat, scale, only, ..RunRequest::default() };
-    let plan = request.plan(&ExperimentSource::find(experiment)?.with(&args.set), LAB)?;
+    let plan = request.plan(&ExperimentSource::find(experiment)?.with_values(&args.set), LAB)?;
     say_notes(args.scale.as_deref(), &plan);
     let explained = experiment::explain(&plan);
     if args.json {

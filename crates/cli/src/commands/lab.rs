@@ -72,7 +72,7 @@ pub fn own_args(experiment: String, out: PathBuf, machine: &GuestArgs) -> LabRun
 /// Runs the experiment; returns how it ended, and the result's directory.
 pub fn execute(args: &LabRunArgs) -> Result<(run::RunOutcome, PathBuf), Failure> {
     let source =
-        ExperimentSource::find(&args.common.experiment)?.on(&args.kernel, &args.common.set);
+        ExperimentSource::find(&args.common.experiment)?.on_kernels(&args.kernel, &args.common.set);
     let earlier = earlier(&args.common)?;
     let plan = run_request(&args.common, earlier.as_ref()).plan(&source, LAB)?;
     say_notes(args.common.scale.as_deref(), &plan);

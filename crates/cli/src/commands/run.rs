@@ -20,7 +20,7 @@ use crate::render::RunView;
 use crate::terminal::say;
 
 pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
-    let source = ExperimentSource::find(&args.common.experiment)?.with(&args.common.set);
+    let source = ExperimentSource::find(&args.common.experiment)?.with_values(&args.common.set);
     let earlier = earlier(&args.common)?;
     let request = run_request(&args.common, earlier.as_ref());
     // Planned once without devices, so that a mistake in the file is found before any device is looked at.

@@ -30,7 +30,7 @@ pub fn open(args: &LabShellArgs) -> Result<ExitCode, Failure> {
     };
     let by_hand = Needs::by_hand(layers::kinds().iter().filter(of_plan));
     let needs = plan.as_ref().map_or_else(Needs::of_every_layer, |plan| plan.needs.clone());
-    let needs = needs.beside(&by_hand);
+    let needs = needs.joined(&by_hand);
     let view = Mutex::new(RunView::new(false));
     let mut events = |event| with_view(&view, |v: &mut RunView| v.lab(&event));
     let prepared = match &kept {

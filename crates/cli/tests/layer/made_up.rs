@@ -87,7 +87,7 @@ pub const HEAP: Kind = Kind {
     inputs: &[],
     keys: &[Key {
         name: "size",
-        values: Values::Told(["256M", "a size", "\"256M\""]),
+        values: Values::Described(["256M", "a size", "\"256M\""]),
         help: "How large it is.",
     }],
     needs: LayerNeeds { modules: &["heap-made-up"], tools: &["heapctl"], ..LayerNeeds::NONE },

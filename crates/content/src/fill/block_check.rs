@@ -59,7 +59,7 @@ impl BlockCheck {
 
     fn root(&self, block: &[u8]) -> Option<Root> {
         let Some((texts, count)) = &self.texts else {
-            let id = self.generator.whole(self.layout, block)?;
+            let id = self.generator.identify_whole(self.layout, block)?;
             return (id != ContentId::ZERO).then(|| self.generator.root(id));
         };
         let id = crate::identify(block).filter(|id| *id != ContentId::ZERO)?;

@@ -147,7 +147,7 @@ impl Generator {
 
     /// The id of `block`, a block or the head of one, if all of its bytes are that content's in this layout.
     #[inline]
-    pub fn whole(self, layout: BlockLayout, block: &[u8]) -> Option<ContentId> {
+    pub fn identify_whole(self, layout: BlockLayout, block: &[u8]) -> Option<ContentId> {
         #[cfg(target_arch = "x86_64")]
         if let Some(random) = self.one_run(layout, block.len())
             && let Some(id) = vaes512::named(block, random)

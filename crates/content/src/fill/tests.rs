@@ -149,7 +149,7 @@ fn random_bytes_never_end_in_a_zero_before_zeros_and_a_zero_there_is_found() {
                 assert_eq!(block[last + 1], 0);
                 assert_eq!(generator.matches(ContentId(id), layout, &block), Ok(()));
                 assert!(generator.holds(ContentId(id), layout, &block));
-                assert_eq!(generator.whole(layout, &block), Some(ContentId(id)));
+                assert_eq!(generator.identify_whole(layout, &block), Some(ContentId(id)));
                 let before = std::mem::take(&mut block[last]);
                 let wrong = Mismatch { offset: last, found: 0, expected: before };
                 assert_eq!(generator.matches(ContentId(id), layout, &block), Err(wrong));
@@ -256,15 +256,23 @@ fn a_block_is_named_whole_by_every_path_and_a_flipped_bit_anywhere_unnames_it() 
         let generator = Generator::with_path(path);
         for layout in layouts.into_iter().chain([BlockLayout::chunks(1024, 256, 1024)]) {
             let mut block = [0; 4096];
-            assert_eq!(generator.whole(layout, &block), Some(ContentId::ZERO));
+            assert_eq!(generator.identify_whole(layout, &block), Some(ContentId::ZERO));
             generator.fill(ContentId(77), layout, &mut block);
-            assert_eq!(generator.whole(layout, &block), Some(ContentId(77)), "{path:?} {layout:?}");
-            assert_eq!(generator.whole(layout, &block[..512]), Some(ContentId(77)));
+            assert_eq!(
+                generator.identify_whole(layout, &block),
+                Some(ContentId(77)),
+                "{path:?} {layout:?}"
+            );
+            assert_eq!(generator.identify_whole(layout, &block[..512]), Some(ContentId(77)));
             assert!(generator.holds(ContentId(77), layout, &block));
             assert!(!generator.holds(ContentId(78), layout, &block));
             for bit in (0..4096 * 8).step_by(37).chain([0, 127, 4096 * 8 - 1]) {
                 block[bit / 8] ^= 1 << (bit % 8);
-                assert_eq!(generator.whole(layout, &block), None, "{path:?} {layout:?} {bit}");
+                assert_eq!(
+                    generator.identify_whole(layout, &block),
+                    None,
+                    "{path:?} {layout:?} {bit}"
+                );
                 assert!(!generator.holds(ContentId(77), layout, &block), "{path:?} {bit}");
                 block[bit / 8] ^= 1 << (bit % 8);
             }

@@ -43,9 +43,9 @@ fn jobs_that_share_an_order_write_the_share_together() {
             assert!(across > 50, "{domain} {turns:?}: jobs share {across} contents");
         }
     }
-    let own = contents("dedupe = 50", 1, 0, 2);
+    let contents = contents("dedupe = 50", 1, 0, 2);
     let ids = |job| {
-        let mut source = own.source(job);
+        let mut source = contents.source(job);
         (0..5000).map(|_| source.next_id(0)).collect::<HashSet<_>>()
     };
     assert!(ids(0).is_disjoint(&ids(1)));

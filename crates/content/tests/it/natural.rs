@@ -64,7 +64,7 @@ fn every_byte_of_a_natural_block_is_checked_in_every_way() {
         let contents = Contents::new(&spec, Seed(3), part).unwrap();
         let check = contents.block_check();
         for (n, (id, mut block)) in blocks(&contents, 300).into_iter().enumerate() {
-            assert_eq!(contents.whole(&block), Some(id), "{keys}");
+            assert_eq!(contents.identify_whole(&block), Some(id), "{keys}");
             assert_eq!(contents.matches(id, &block), Ok(()));
             let mut head = [0; 1000];
             contents.fill(id, &mut head);
@@ -79,7 +79,7 @@ fn every_byte_of_a_natural_block_is_checked_in_every_way() {
             let at = n * 1009 % BLOCK;
             block[at] ^= 1;
             assert!(contents.matches(id, &block).is_err_and(|wrong| wrong.offset == at), "{at}");
-            assert_ne!(contents.whole(&block), Some(id));
+            assert_ne!(contents.identify_whole(&block), Some(id));
             assert!(!contents.holds(id, &block));
             assert!(check.as_ref().is_none_or(|check| check.number(&block).is_none()));
         }

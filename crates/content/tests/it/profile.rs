@@ -115,10 +115,10 @@ fn reproduced(profile: &Profile, blocks: usize) -> Profile {
 }
 
 fn compare(what: &str, profile: &Profile, again: &Profile, tolerance: f64) {
-    for ((name, asked), (_, got)) in tails(profile).into_iter().zip(tails(again)) {
-        println!("{what}: {name}: {asked:.2} -> {got:.2}");
-        if (asked - got).abs() > tolerance {
-            panic!("{what}: {name}: {asked} became {got}\n{:?}\n{:?}", profile.reuse, again.reuse);
+    for ((name, wanted), (_, got)) in tails(profile).into_iter().zip(tails(again)) {
+        println!("{what}: {name}: {wanted:.2} -> {got:.2}");
+        if (wanted - got).abs() > tolerance {
+            panic!("{what}: {name}: {wanted} became {got}\n{:?}\n{:?}", profile.reuse, again.reuse);
         }
     }
 }
@@ -136,9 +136,9 @@ fn what_is_made_from_a_profile_has_that_profile() {
         let once = reproduced(&profile, blocks);
         let what = toml.lines().next().unwrap();
         let main = |p: &Profile| tails(p).into_iter().rev().take(7).collect::<Vec<_>>();
-        for ((name, asked), (_, got)) in main(&profile).into_iter().zip(main(&once)) {
-            println!("{what}: {name}: {asked:.2} -> {got:.2}");
-            assert!((asked - got).abs() <= 1.0, "{what}: {name}: {asked} became {got}");
+        for ((name, wanted), (_, got)) in main(&profile).into_iter().zip(main(&once)) {
+            println!("{what}: {name}: {wanted:.2} -> {got:.2}");
+            assert!((wanted - got).abs() <= 1.0, "{what}: {name}: {wanted} became {got}");
         }
         compare(what, &once, &reproduced(&once, blocks), 1.0);
     }

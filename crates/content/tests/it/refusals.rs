@@ -45,7 +45,7 @@ fn asks_that_cannot_be_met_are_refused_with_what_can() {
 #[test]
 fn asks_that_contradict_each_other_are_refused_by_their_key() {
     let live = "dedupe = 50\nscope = \"live\"";
-    for (toml, key, said) in [
+    for (toml, key, phrase) in [
         (format!("{live}\ndistance = \"all\""), "distance", "pool"),
         (format!("{live}\ndistance = \"recent\""), "distance", "pool"),
         (format!("{live}\nwindow = 100"), "window", "pool"),
@@ -80,7 +80,7 @@ fn asks_that_contradict_each_other_are_refused_by_their_key() {
     ] {
         let error = read(&toml).validate().expect_err(&toml);
         assert_eq!(error.key(), key, "{toml}: {error}");
-        assert!(error.to_string().contains(said), "{toml}: {error}");
+        assert!(error.to_string().contains(phrase), "{toml}: {error}");
         assert!(error.help().len() > 10, "{toml}: {}", error.help());
     }
 }
@@ -151,10 +151,10 @@ fn what_people_should_know_is_said() {
         assert!(all.iter().any(|w| w.contains("within some 1536")), "{near}: {all:?}");
     }
     let short = |toml: &str, blocks, jobs| read(toml).length_warning(blocks, jobs);
-    let said = short("dedupe = 90\nvdo_saving = 92", 8192, 1).unwrap().to_string();
+    let message = short("dedupe = 90\nvdo_saving = 92", 8192, 1).unwrap().to_string();
     assert!(
-        said.contains("36 contents of 819") && said.contains("88.0% instead of 92.0%"),
-        "{said}"
+        message.contains("36 contents of 819") && message.contains("88.0% instead of 92.0%"),
+        "{message}"
     );
     assert_eq!(short("dedupe = 90\nvdo_saving = 92", 122_880, 1), None);
     assert!(short("dedupe = 90\nvdo_saving = 92", 122_880, 4).is_some());

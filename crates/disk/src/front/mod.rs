@@ -113,7 +113,7 @@ struct Front {
     /// The error that ended the service.
     broken: Option<String>,
     pending: HashMap<u64, Pending>,
-    asked: u64,
+    requests: u64,
     /// Bytes of the write that is being taken; the next field holds those of the read that is being replied to.
     bytes: Vec<u8>,
     data: Vec<u8>,
@@ -205,7 +205,7 @@ impl Front {
             connection: None,
             broken: None,
             pending: HashMap::new(),
-            asked: 0,
+            requests: 0,
             bytes: Vec::new(),
             data: Vec::new(),
             replies: Vec::new(),
@@ -246,10 +246,10 @@ impl Front {
             GuestRequest::Disk { op, offset, length } => {
                 let arrival = self.now();
                 self.replies_until(ring, arrival)?;
-                self.asked += 1;
+                self.requests += 1;
                 let fua = self.through && op == Op::Write;
-                let request = Request { id: self.asked, arrival, op, offset, length, fua };
-                self.pending.insert(self.asked, Pending { chain, request });
+                let request = Request { id: self.requests, arrival, op, offset, length, fua };
+                self.pending.insert(self.requests, Pending { chain, request });
                 self.drive.submit(request, &bytes);
             }
         }

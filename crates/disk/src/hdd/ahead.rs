@@ -64,7 +64,7 @@ impl ReadAhead {
             && stream.begin <= range.0
             && range.1 <= stream.reached(geometry, now)
         {
-            self.go_on(geometry, range.1, now);
+            self.extend_beyond(geometry, range.1, now);
             return true;
         }
         let Some(hit) = self.segments.iter().position(|s| s.0 <= range.0 && range.1 <= s.1) else {
@@ -86,7 +86,7 @@ impl ReadAhead {
 
     /// Lets the stream go on ahead of `byte`, up to which the host has read. One that has stopped starts again when less than half of its read-ahead
     /// is left.
-    pub(crate) fn go_on(&mut self, geometry: &Geometry, byte: u64, now: f64) {
+    pub(crate) fn extend_beyond(&mut self, geometry: &Geometry, byte: u64, now: f64) {
         let limit = byte.saturating_add(self.ahead).min(self.size);
         let Some(stream) = &mut self.stream else { return };
         if limit <= stream.limit {

@@ -264,7 +264,7 @@ impl Hdd {
         let (begin, end) = (request.offset, request.end());
         if streamed {
             self.free = now + time;
-            self.ahead.go_on(&self.geometry, end, self.free);
+            self.ahead.extend_beyond(&self.geometry, end, self.free);
             let at = if time > 0.0 { self.free } else { self.cross(now, request.length) };
             events.push(Event::done(request.id, at));
             return;

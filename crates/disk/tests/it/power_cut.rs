@@ -13,7 +13,7 @@ const DROP: Cut = Cut { keep: 0.0, drop: 1.0, tear: 0.0 };
 struct Rig {
     drive: Drive,
     now: u64,
-    asked: u64,
+    requests: u64,
 }
 
 impl Rig {
@@ -24,13 +24,13 @@ impl Rig {
     fn faulty(like: &str, faults: &[disk::Fault]) -> Self {
         let profile = like.parse::<Like>().unwrap().profile().unwrap();
         let disk = Disk::new(&profile, SIZE).with_faults(faults, SIZE, Seed(1)).unwrap();
-        Self { drive: Drive::new(disk, Store::new(SIZE, Bytes(64 << 20))), now: 0, asked: 0 }
+        Self { drive: Drive::new(disk, Store::new(SIZE, Bytes(64 << 20))), now: 0, requests: 0 }
     }
 
     /// Asks and does not wait.
     fn submit(&mut self, op: Op, offset: u64, bytes: &[u8], fua: bool) -> u64 {
-        self.asked += 1;
-        let (id, arrival, length) = (self.asked, self.now, bytes.len() as u64);
+        self.requests += 1;
+        let (id, arrival, length) = (self.requests, self.now, bytes.len() as u64);
         self.drive.submit(Request { id, arrival, op, offset, length, fua }, bytes);
         id
     }

@@ -132,10 +132,10 @@ mod tests {
         let (mut reader, writer) = std::io::pipe().unwrap();
         let apart = std::thread::scope(|scope| {
             let work = || {
-                let own = files.for_this_thread().unwrap();
+                let opened = files.for_this_thread().unwrap();
                 let mut bytes = [0; 3];
                 for (target, expected) in [(0, b"one"), (1, b"two")] {
-                    own.file(target).read_exact_at(&mut bytes, 0).unwrap();
+                    opened.file(target).read_exact_at(&mut bytes, 0).unwrap();
                     assert_eq!(&bytes, expected);
                 }
                 // SAFETY: a question about a number.

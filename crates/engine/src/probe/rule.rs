@@ -211,8 +211,8 @@ mod tests {
         ] {
             let choice = unprobed("the load writes", &facts);
             assert_eq!(choice.driver, driver, "{}", choice.reason);
-            let said = format!("auto: {}, not probed, as the load writes; ", driver.name());
-            assert!(choice.reason.starts_with(&said) && choice.figures.is_empty(), "{choice:?}");
+            let message = format!("auto: {}, not probed, as the load writes; ", driver.name());
+            assert!(choice.reason.starts_with(&message) && choice.figures.is_empty(), "{choice:?}");
         }
     }
 

@@ -12,7 +12,7 @@ const SPREAD: f64 = 2.0;
 /// Watches one metric of a load.
 #[derive(Debug)]
 pub(crate) struct SteadyDetector {
-    asked: Steady,
+    wanted: Steady,
     rule: SteadyRule,
     /// The newest values, one per interval, at most one window.
     values: VecDeque<f64>,
@@ -31,17 +31,17 @@ impl SteadyDetector {
             spread_percent: steady.tolerance_percent * SPREAD,
         };
         let values = VecDeque::with_capacity(rule.window);
-        Some(Self { asked: steady, rule, values, last: None, settled_ns: None })
+        Some(Self { wanted: steady, rule, values, last: None, settled_ns: None })
     }
 
     /// Takes the rows of whole intervals, in order; tells whether the metric has settled. `start_ns` is the time at which the load's first interval
     /// began.
-    pub(crate) fn see(&mut self, rows: &[IntervalRow], start_ns: u64) -> bool {
+    pub(crate) fn add_rows(&mut self, rows: &[IntervalRow], start_ns: u64) -> bool {
         for interval in rows.chunk_by(|a, b| a.start_ns == b.start_ns) {
             if self.values.len() == self.rule.window {
                 self.values.pop_front();
             }
-            self.values.push_back(value(self.asked.metric, interval));
+            self.values.push_back(value(self.wanted.metric, interval));
             self.last = self.rule.last_window(self.values.make_contiguous());
             let holds = self.last.as_ref().is_some_and(|window| self.rule.holds(window));
             if holds && self.settled_ns.is_none() {
@@ -57,9 +57,9 @@ impl SteadyDetector {
     /// Returns the result.
     pub(crate) fn facts(&self) -> SteadyFacts {
         SteadyFacts {
-            metric: self.asked.metric.to_string(),
+            metric: self.wanted.metric.to_string(),
             settled_ns: self.settled_ns,
-            window_ns: self.asked.window.0,
+            window_ns: self.wanted.window.0,
             slope_percent: self.last.map(|w| w.slope_percent),
             spread_percent: self.last.map(|w| w.spread_percent),
             slope_limit_percent: self.rule.slope_percent,
@@ -72,7 +72,7 @@ impl SteadyDetector {
         if self.settled_ns.is_some() {
             return None;
         }
-        let (rule, seen, window) = (self.asked, self.values.len(), self.rule.window);
+        let (rule, seen, window) = (self.wanted, self.values.len(), self.rule.window);
         Some(if self.last.is_some() {
             format!(
                 "The load never settled by the rule {rule}: its figures still drifted when it ended; run it for longer"
@@ -147,8 +147,8 @@ mod tests {
         // Two operations per interval: their sum is judged.
         let series = [500, 400, 300, 200, 100, 101, 99, 100, 100];
         let rows = |i: usize| [row(10 + i as u64, series[i] - 50, 7), row(10 + i as u64, 50, 7)];
-        assert!((0..8).all(|i| !s.see(&rows(i), 10 * S)));
-        assert!(s.see(&rows(8), 10 * S));
+        assert!((0..8).all(|i| !s.add_rows(&rows(i), 10 * S)));
+        assert!(s.add_rows(&rows(8), 10 * S));
         let facts = s.facts();
         assert_eq!((facts.settled_ns, facts.window_ns), (Some(9 * S), 5 * S));
         assert!(facts.spread_percent.unwrap() < 3.0 && s.notice().is_none());
@@ -158,7 +158,7 @@ mod tests {
     fn one_that_never_settled_says_so() {
         let mut s = steady_detector("latency:5%:5s");
         let rows: Vec<_> = (0..20).map(|i| row(i, 100, 1_000 + 200 * i)).collect();
-        assert!(!s.see(&rows, 0));
+        assert!(!s.add_rows(&rows, 0));
         assert_eq!(s.facts().settled_ns, None);
         assert!(s.facts().slope_percent.unwrap() > 5.0);
         assert!(s.notice().unwrap().contains("latency:5%:5s"));
@@ -169,13 +169,18 @@ mod tests {
         let mut s = steady_detector("iops:5%:60s");
         assert!(s.notice().unwrap().contains("after 0 of the 60 intervals"));
         let rows: Vec<_> = (0..59).map(|i| row(i, 100 + i, 7)).collect();
-        assert!(!s.see(&rows, 0));
-        let said = s.notice().unwrap();
-        assert!(said.contains("after 59 of the 60 intervals") && !said.contains("drift"), "{said}");
-        assert!(!s.see(&[row(59, 500, 7)], 0) && s.notice().unwrap().contains("still drifted"));
+        assert!(!s.add_rows(&rows, 0));
+        let message = s.notice().unwrap();
+        assert!(
+            message.contains("after 59 of the 60 intervals") && !message.contains("drift"),
+            "{message}"
+        );
+        assert!(
+            !s.add_rows(&[row(59, 500, 7)], 0) && s.notice().unwrap().contains("still drifted")
+        );
         let mut s = steady_detector("latency:5%:5s");
         let rows: Vec<_> = (0..9).map(|i| row(i, i % 2, 7)).collect();
-        assert!(!s.see(&rows, 0));
+        assert!(!s.add_rows(&rows, 0));
         assert!(s.notice().unwrap().contains("intervals in which no I/O ended"));
     }
 
@@ -184,9 +189,9 @@ mod tests {
         for rule in ["iops:5%:5s", "throughput:5%:5s", "latency:5%:5s", "p99:5%:5s"] {
             let mut s = steady_detector(rule);
             let rows: Vec<_> = (0..9).map(|i| row(i, 0, 0)).collect();
-            assert!(!s.see(&rows, 0), "{rule}");
+            assert!(!s.add_rows(&rows, 0), "{rule}");
             let rows: Vec<_> = (9..20).map(|i| row(i, 7, 5)).collect();
-            assert!(s.see(&rows, 0), "{rule}");
+            assert!(s.add_rows(&rows, 0), "{rule}");
         }
         assert!(SteadyDetector::of(&LoadSpec::default()).is_none());
     }

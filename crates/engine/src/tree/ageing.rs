@@ -92,7 +92,7 @@ impl AgeingGround {
 
 /// A file that was made here.
 #[derive(Debug)]
-struct Own {
+struct OwnFile {
     name: String,
     /// Device and inode.
     mark: (u64, u64),
@@ -101,7 +101,7 @@ struct Own {
 /// The files made here in one directory, as far as they still exist.
 pub struct OwnFiles<'a> {
     root: Root,
-    files: Vec<Own>,
+    files: Vec<OwnFile>,
     source: Source,
     buffer: Box<[u8]>,
     bounds: AgeingBounds<'a>,
@@ -153,20 +153,20 @@ impl<'a> OwnFiles<'a> {
         let mut made = Vec::new();
         let mut ended = None;
         for number in 0..files {
-            let Some(own) = self.make(format!("new{number:06}"))? else {
+            let Some(owned) = self.make(format!("new{number:06}"))? else {
                 ended = Some(AgeingEnd::Full);
                 break;
             };
-            ended = self.append(&own, bytes)?;
-            made.push(own);
+            ended = self.append(&owned, bytes)?;
+            made.push(owned);
             if ended.is_some() {
                 break;
             }
         }
         self.sync()?;
         let rate = if ended.is_none() { self.read_all(&made)? } else { None };
-        for own in made {
-            self.remove(&own)?;
+        for owned in made {
+            self.remove(&owned)?;
         }
         self.sync()?;
         Ok(rate)
@@ -180,17 +180,17 @@ impl<'a> OwnFiles<'a> {
         let mut full = None;
         if self.files.is_empty() {
             for number in 0..files {
-                let Some(own) = self.make(format!("old{number:06}"))? else {
+                let Some(owned) = self.make(format!("old{number:06}"))? else {
                     full = Some(AgeingEnd::Full);
                     break;
                 };
-                self.files.push(own);
+                self.files.push(owned);
             }
         }
         let grown = std::mem::take(&mut self.files);
         let mut appended = Ok(None);
-        for own in &grown {
-            appended = self.append(own, bytes);
+        for owned in &grown {
+            appended = self.append(owned, bytes);
             if !matches!(appended, Ok(None)) {
                 break;
             }
@@ -207,10 +207,10 @@ impl<'a> OwnFiles<'a> {
     /// Fails if a file no longer exists or is somebody else's.
     pub fn thin_out(&mut self) -> Result<(), EngineError> {
         let mut kept = Vec::new();
-        for (number, own) in std::mem::take(&mut self.files).into_iter().enumerate() {
+        for (number, owned) in std::mem::take(&mut self.files).into_iter().enumerate() {
             match number % 2 {
-                0 => kept.push(own),
-                _ => self.remove(&own)?,
+                0 => kept.push(owned),
+                _ => self.remove(&owned)?,
             }
         }
         self.files = kept;
@@ -243,11 +243,11 @@ impl<'a> OwnFiles<'a> {
     }
 
     fn fill_one(&mut self, bytes: u64) -> Result<Option<AgeingEnd>, EngineError> {
-        let Some(own) = self.make(format!("fill{:06}", self.files.len()))? else {
+        let Some(owned) = self.make(format!("fill{:06}", self.files.len()))? else {
             return Ok(Some(AgeingEnd::Full));
         };
-        let ended = self.append(&own, bytes);
-        self.files.push(own);
+        let ended = self.append(&owned, bytes);
+        self.files.push(owned);
         ended
     }
 
@@ -304,26 +304,26 @@ impl<'a> OwnFiles<'a> {
     }
 
     /// Makes an empty file under a new name; `None` where there is no space for it.
-    fn make(&self, name: String) -> Result<Option<Own>, EngineError> {
+    fn make(&self, name: String) -> Result<Option<OwnFile>, EngineError> {
         let flags = OPEN | OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY;
         let made = fs::openat(&self.root, name.as_str(), flags, Mode::from_raw_mode(0o644));
         match made.and_then(|file| fstat(&file)) {
-            Ok(found) => Ok(Some(Own { name, mark: (found.st_dev, found.st_ino) })),
+            Ok(found) => Ok(Some(OwnFile { name, mark: (found.st_dev, found.st_ino) })),
             Err(Errno::NOSPC | Errno::DQUOT) => Ok(None),
             Err(error) => Err(self.failed(&name, error)),
         }
     }
 
     /// Checks that a name still leads to the file that was made under it.
-    fn check(&self, own: &Own, found: Result<fs::Stat, Errno>) -> Result<(), EngineError> {
-        let found = found.map_err(|error| self.failed(&own.name, error))?;
+    fn check(&self, owned: &OwnFile, found: Result<fs::Stat, Errno>) -> Result<(), EngineError> {
+        let found = found.map_err(|error| self.failed(&owned.name, error))?;
         let is_file = FileType::from_raw_mode(found.st_mode).is_file() && found.st_nlink == 1;
-        if is_file && (found.st_dev, found.st_ino) == own.mark {
+        if is_file && (found.st_dev, found.st_ino) == owned.mark {
             return Ok(());
         }
         let message = format!(
             "{} in {} is not the file that was made there, or has another name",
-            own.name,
+            owned.name,
             self.root.path().display()
         );
         let help =
@@ -331,15 +331,15 @@ impl<'a> OwnFiles<'a> {
         Err(EngineError::new(ErrorKind::Refused, message, help))
     }
 
-    fn open(&self, own: &Own, flags: OFlags) -> Result<File, EngineError> {
-        let opened = fs::openat(&self.root, own.name.as_str(), OPEN | flags, Mode::empty());
-        let file = opened.map_err(|error| self.failed(&own.name, error))?;
-        self.check(own, fstat(&file))?;
+    fn open(&self, owned: &OwnFile, flags: OFlags) -> Result<File, EngineError> {
+        let opened = fs::openat(&self.root, owned.name.as_str(), OPEN | flags, Mode::empty());
+        let file = opened.map_err(|error| self.failed(&owned.name, error))?;
+        self.check(owned, fstat(&file))?;
         Ok(file.into())
     }
 
-    fn append(&mut self, own: &Own, bytes: u64) -> Result<Option<AgeingEnd>, EngineError> {
-        let file = self.open(own, OFlags::WRONLY | OFlags::APPEND)?;
+    fn append(&mut self, owned: &OwnFile, bytes: u64) -> Result<Option<AgeingEnd>, EngineError> {
+        let file = self.open(owned, OFlags::WRONLY | OFlags::APPEND)?;
         let mut left = bytes;
         while left > 0 {
             if let Some(end) = self.bounds.stop() {
@@ -352,34 +352,34 @@ impl<'a> OwnFiles<'a> {
             match done {
                 Ok(()) => {}
                 Err(Errno::NOSPC | Errno::DQUOT) => return Ok(Some(AgeingEnd::Full)),
-                Err(error) => return Err(self.failed(&own.name, error)),
+                Err(error) => return Err(self.failed(&owned.name, error)),
             }
             left -= part as u64;
         }
         Ok(None)
     }
 
-    fn remove(&self, own: &Own) -> Result<(), EngineError> {
-        self.check(own, statat(&self.root, own.name.as_str(), AtFlags::SYMLINK_NOFOLLOW))?;
-        let removed = fs::unlinkat(&self.root, own.name.as_str(), AtFlags::empty());
-        removed.map_err(|error| self.failed(&own.name, error))
+    fn remove(&self, owned: &OwnFile) -> Result<(), EngineError> {
+        self.check(owned, statat(&self.root, owned.name.as_str(), AtFlags::SYMLINK_NOFOLLOW))?;
+        let removed = fs::unlinkat(&self.root, owned.name.as_str(), AtFlags::empty());
+        removed.map_err(|error| self.failed(&owned.name, error))
     }
 
     /// Reads files one after the other; their pages are dropped from memory first.
-    fn read_all(&mut self, files: &[Own]) -> Result<Option<ReadRate>, EngineError> {
-        for own in files {
-            sys::block::drop_cached(&self.open(own, OFlags::RDONLY)?);
+    fn read_all(&mut self, files: &[OwnFile]) -> Result<Option<ReadRate>, EngineError> {
+        for owned in files {
+            sys::block::drop_cached(&self.open(owned, OFlags::RDONLY)?);
         }
         let (begun, mut bytes) = (Instant::now(), 0);
-        for own in files {
-            let file = self.open(own, OFlags::RDONLY)?;
+        for owned in files {
+            let file = self.open(owned, OFlags::RDONLY)?;
             let mut at = 0;
             loop {
                 if self.bounds.stop().is_some() {
                     return Ok(None);
                 }
                 let read = again(|| pread(&file, &mut self.buffer[..], at));
-                let read = read.map_err(|error| self.failed(&own.name, error))? as u64;
+                let read = read.map_err(|error| self.failed(&owned.name, error))? as u64;
                 if read == 0 {
                     break;
                 }

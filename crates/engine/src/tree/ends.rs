@@ -58,12 +58,12 @@ mod tests {
             bytes: 0,
             at_rest: [rest; 2],
         };
-        let said = |ended: &[Ended], is_whole| ended_by(ended, StopReason::None, is_whole);
-        assert_eq!(said(&[], false), "duration");
-        assert_eq!(said(&[end(Why::Rest, Some(9))], false), "duration");
+        let name = |ended: &[Ended], is_whole| ended_by(ended, StopReason::None, is_whole);
+        assert_eq!(name(&[], false), "duration");
+        assert_eq!(name(&[end(Why::Rest, Some(9))], false), "duration");
         assert_eq!(ended_by(&[], StopReason::Interrupted, false), "interrupted");
-        assert_eq!(said(&[end(Why::Rest, Some(9))], true), "equilibrium");
-        assert_eq!(said(&[end(Why::Rest, Some(9)), end(Why::Rest, None)], true), UNSETTLED);
-        assert_eq!(said(&[end(Why::Rest, Some(9)), end(Why::Operations, None)], true), "ios");
+        assert_eq!(name(&[end(Why::Rest, Some(9))], true), "equilibrium");
+        assert_eq!(name(&[end(Why::Rest, Some(9)), end(Why::Rest, None)], true), UNSETTLED);
+        assert_eq!(name(&[end(Why::Rest, Some(9)), end(Why::Operations, None)], true), "ios");
     }
 }

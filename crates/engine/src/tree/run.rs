@@ -157,7 +157,7 @@ impl Parts<'_> {
     fn start(&self) -> Result<Ready, EngineError> {
         let TreeLoad { spec, seed, stop, interval, .. } = self.load;
         let status = Arc::new(LoadStatus::new(spec.workers as usize, None));
-        let place = |op| self.operations.iter().position(|own| *own == op).unwrap_or_default();
+        let place = |op| self.operations.iter().position(|known| *known == op).unwrap_or_default();
         let places = TreeOp::ALL.map(place);
         let names = self.names();
         let counted: Vec<_> = counted_operations(names.iter()).collect();

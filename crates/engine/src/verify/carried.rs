@@ -75,23 +75,23 @@ struct WrittenOnce {
 
 /// The targets of a running load. If it never gives them back, nothing is known about them any more.
 pub(crate) struct TakenTargets {
-    of: CarriedTargets,
+    targets: CarriedTargets,
     unit: usize,
     /// For each target, the writes of loads to it, the earliest first.
     written: Vec<Vec<WrittenOnce>>,
     /// For each target, the contents of this load.
-    own: Vec<Arc<dyn BlockContents>>,
+    contents_now: Vec<Arc<dyn BlockContents>>,
 }
 
 impl CarriedTargets {
-    /// Takes the targets, described by `facts`, for a load with the contents `own`, which `changes` them or not; also returns the table of each
+    /// Takes the targets, described by `facts`, for a load with the contents `contents_now`, which `changes` them or not; also returns the table of each
     /// target about which something is known. A load that changes targets works on blocks of `unit` bytes, another one on the blocks of the loads
     /// before it.
     pub(crate) fn take(
         &self,
         facts: &[TargetFacts],
         (unit, changes): (usize, bool),
-        own: Vec<Arc<dyn BlockContents>>,
+        contents_now: Vec<Arc<dyn BlockContents>>,
     ) -> (TakenTargets, Vec<Option<Table>>) {
         let mut state = self.carried.state();
         let known: Vec<_> = self.names.iter().map(|name| state.targets.remove(name)).collect();
@@ -105,7 +105,7 @@ impl CarriedTargets {
         let parts = known.map(|known| known.map(|known| (known.table, known.written)).unzip());
         let (tables, written): (Vec<_>, Vec<_>) = parts.unzip();
         let written = written.into_iter().map(Option::unwrap_or_default).collect();
-        (TakenTargets { of: self.clone(), unit, written, own }, tables)
+        (TakenTargets { targets: self.clone(), unit, written, contents_now }, tables)
     }
 }
 
@@ -118,7 +118,7 @@ impl TakenTargets {
     /// Contents of this load, followed by those of the loads before it.
     pub(crate) fn contents(&self) -> Vec<Arc<dyn BlockContents>> {
         let earlier = self.written.iter().flatten().map(|written| &written.contents);
-        self.own.iter().chain(earlier).cloned().collect()
+        self.contents_now.iter().chain(earlier).cloned().collect()
     }
 
     /// The tables of the targets as a load needs them; new ones where nothing is known.
@@ -132,7 +132,7 @@ impl TakenTargets {
         let table = |((table, facts), written): ((Option<Table>, &TargetFacts), &Vec<_>)| {
             let blocks = facts.size.0 / self.unit as u64;
             let table = match (table, need) {
-                (Some(table), _) => table.go_on(blocks, need, written.len())?,
+                (Some(table), _) => table.for_next_load(blocks, need, written.len())?,
                 (None, Need::Reads) => Table::still(width, blocks, facts.promises)?,
                 (None, Need::Anything) => Table::new(width, blocks, facts.promises)?,
                 (None, Need::OnePass) => {
@@ -148,10 +148,12 @@ impl TakenTargets {
     /// Notes that this load has written the targets, which have these sizes; `replay` repeats its writes, where that is possible.
     pub(crate) fn wrote(&mut self, replay: Option<Replay>, sizes: &[u64]) {
         let replay = replay.map(Arc::new);
-        let mut state = self.of.carried.state();
+        let mut state = self.targets.carried.state();
         state.loads += 1;
         let unit = self.unit as u64;
-        for (place, (written, contents)) in self.written.iter_mut().zip(&self.own).enumerate() {
+        for (place, (written, contents)) in
+            self.written.iter_mut().zip(&self.contents_now).enumerate()
+        {
             let replay = replay.clone().map(|replay| (replay, place));
             let (number, contents) = (state.loads, Arc::clone(contents));
             written.push(WrittenOnce { number, contents, replay });
@@ -185,8 +187,8 @@ impl TakenTargets {
     /// Gives the targets back. An I/O that never ended may still do so; then nothing is known about the targets any more.
     pub(crate) fn give_back(self, verifier: Arc<Verifier>) {
         let Some(verifier) = Arc::into_inner(verifier) else { return };
-        let mut state = self.of.carried.state();
-        let each = self.of.names.into_iter().zip(verifier.targets).zip(self.written);
+        let mut state = self.targets.carried.state();
+        let each = self.targets.names.into_iter().zip(verifier.targets).zip(self.written);
         for ((name, TargetTable { table }), written) in each {
             state.targets.insert(name, KnownTarget { unit: self.unit, table, written });
         }

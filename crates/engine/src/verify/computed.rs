@@ -23,7 +23,7 @@ pub(crate) struct Computed {
     /// Loads before this one, the earliest first.
     earlier: Vec<WrittenLoad>,
     /// This load, once it has ended.
-    own: OnceLock<WrittenLoad>,
+    this_load: OnceLock<WrittenLoad>,
     /// Exceptions: blocks for which `earlier` gives the wrong content.
     others: HashMap<usize, ExpectedBlock>,
     /// Blocks whose write by this load failed or never ended.
@@ -41,7 +41,7 @@ impl Computed {
             blocks: blocks as usize,
             unit: unit as u64,
             earlier,
-            own: OnceLock::new(),
+            this_load: OnceLock::new(),
             others,
             failed: Mutex::default(),
             any_failed: AtomicBool::new(false),
@@ -50,15 +50,16 @@ impl Computed {
 
     /// Returns the computation for the next load, on a target that now has `blocks` blocks: this load becomes an earlier one, and of all earlier ones
     /// the last `loads` are kept.
-    pub(crate) fn go_on(mut self, blocks: usize, loads: usize) -> Self {
-        let mapped = self.others.iter().filter(|(_, expected)| expected.is_mapped());
-        let mapped = mapped
+    pub(crate) fn for_next_load(mut self, blocks: usize, loads: usize) -> Self {
+        let overlapping = self.others.iter().filter(|(_, expected)| expected.has_overlap());
+        let overlapping = overlapping
             .map(|(&block, _)| block)
-            .filter(|&block| self.held(block).err().is_some_and(ExpectedBlock::is_mapped));
-        let mapped: Vec<_> = mapped.map(|block| (block, ExpectedBlock(0).mapped())).collect();
-        let others = self.others().into_iter().chain(mapped);
+            .filter(|&block| self.held(block).err().is_some_and(ExpectedBlock::has_overlap));
+        let overlapping: Vec<_> =
+            overlapping.map(|block| (block, ExpectedBlock(0).with_overlap())).collect();
+        let others = self.others().into_iter().chain(overlapping);
         let others = others.filter(|(block, _)| *block < blocks).collect();
-        self.earlier.extend(self.own.take());
+        self.earlier.extend(self.this_load.take());
         self.earlier.drain(..self.earlier.len().saturating_sub(loads));
         Self::new((blocks as u64, self.unit as usize), self.earlier, others)
     }
@@ -71,7 +72,7 @@ impl Computed {
     /// Notes that this load has ended, with the writes `written_load`.
     pub(crate) fn ended(&self, written_load: WrittenLoad) {
         // A load ends only once.
-        let _ = self.own.set(written_load);
+        let _ = self.this_load.set(written_load);
     }
 
     /// Notes that writes of these blocks failed or never ended.
@@ -95,14 +96,14 @@ impl Computed {
     #[inline]
     pub(crate) fn held(&self, block: usize) -> Result<(ContentId, &Contents), ExpectedBlock> {
         if self.has_failed(block) {
-            return Err(ExpectedBlock::resting(UNCERTAIN));
+            return Err(ExpectedBlock::at_rest(UNCERTAIN));
         }
         let offset = block as u64 * self.unit;
         let of = |written_load: &'_ WrittenLoad| written_load.ids(offset).next();
-        if let Some(own) = self.own.get()
-            && let Some(id) = of(own)
+        if let Some(load) = self.this_load.get()
+            && let Some(id) = of(load)
         {
-            return Ok((id, &own.contents));
+            return Ok((id, &load.contents));
         }
         if !self.others.is_empty()
             && let Some(expected) = self.others.get(&block)
@@ -118,14 +119,14 @@ impl Computed {
     /// The last load as a run of consecutive ids, with the check for its blocks, if it wrote in order and there are no exceptions.
     pub(crate) fn id_run(&self) -> Option<(IdRun, BlockCheck)> {
         let excepted = !self.others.is_empty() || self.any_failed.load(Ordering::Acquire);
-        let last = self.own.get().or(self.earlier.last()).filter(|_| !excepted)?;
+        let last = self.this_load.get().or(self.earlier.last()).filter(|_| !excepted)?;
         last.id_run().zip(last.contents.block_check())
     }
 
     /// Tells whether `block` ever held the content of `id`.
     pub(crate) fn has_held(&self, block: usize, id: ContentId) -> bool {
         let offset = block as u64 * self.unit;
-        let written_loads = self.own.get().into_iter().chain(&self.earlier);
+        let written_loads = self.this_load.get().into_iter().chain(&self.earlier);
         written_loads
             .flat_map(|written_load| written_load.ids(offset).take(PASSES as usize))
             .any(|held| held == id)
@@ -135,15 +136,17 @@ impl Computed {
     pub(crate) fn others(&self) -> Vec<(usize, ExpectedBlock)> {
         let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         let is_computed = |block: usize| {
-            self.own.get().is_some_and(|own| own.ids(block as u64 * self.unit).next().is_some())
+            self.this_load
+                .get()
+                .is_some_and(|load| load.ids(block as u64 * self.unit).next().is_some())
         };
         let left = self.others.iter().map(|(&block, &expected)| (block, expected));
         let left = left.filter(|(block, expected)| {
-            !expected.is_mapped() && !failed.contains(block) && !is_computed(*block)
+            !expected.has_overlap() && !failed.contains(block) && !is_computed(*block)
         });
         let mut all: Vec<_> = failed
             .iter()
-            .map(|&block| (block, ExpectedBlock::resting(UNCERTAIN)))
+            .map(|&block| (block, ExpectedBlock::at_rest(UNCERTAIN)))
             .chain(left)
             .collect();
         all.sort_unstable_by_key(|(block, _)| *block);
@@ -286,7 +289,7 @@ mod tests {
     fn writes_that_failed_may_have_left_anything() {
         let known = Computed::new((8, BLOCK), Vec::new(), HashMap::new());
         known.fail(3..5);
-        let uncertain = |block| known.held(block).err() == Some(ExpectedBlock::resting(UNCERTAIN));
+        let uncertain = |block| known.held(block).err() == Some(ExpectedBlock::at_rest(UNCERTAIN));
         assert_eq!([2, 3, 4, 5].map(uncertain), [false, true, true, false]);
         let blocks: Vec<_> = known.others().iter().map(|(block, _)| *block).collect();
         assert_eq!(blocks, [3, 4]);

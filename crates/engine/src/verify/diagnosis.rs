@@ -19,7 +19,7 @@ struct Candidate {
     id: ContentId,
     made: Vec<u8>,
     /// Tells for each sector whether all of it is this content's.
-    own: Vec<bool>,
+    matching: Vec<bool>,
 }
 
 /// The diagnosis of a block: the contents that it holds.
@@ -42,11 +42,11 @@ pub(crate) fn diagnose(
     may: &dyn Fn(ContentId) -> bool,
 ) -> Diagnosis {
     let mut candidates = candidates(block, known_contents);
-    if let Some(whole) = candidates.iter().find(|c| c.own.iter().all(|&own| own)) {
+    if let Some(whole) = candidates.iter().find(|c| c.matching.iter().all(|&matches| matches)) {
         return Diagnosis::Whole(whole.id);
     }
     let sectors = block.len().div_ceil(SECTOR);
-    let known = |sector: &usize| candidates.iter().any(|c| c.own[*sector]);
+    let known = |sector: &usize| candidates.iter().any(|c| c.matching[*sector]);
     if candidates.len() > 1 && (0..sectors).all(|sector| known(&sector)) {
         return Diagnosis::Mixed(owners(&candidates, sectors));
     }
@@ -54,14 +54,14 @@ pub(crate) fn diagnose(
         candidates.extend(mended(block, known_contents));
     }
     // The allowed content that shares most sectors with the block; zeros only where zeros are expected.
-    let own_sectors = |c: &&Candidate| c.own.iter().filter(|&&own| own).count();
-    let meant = candidates.iter().filter(|c| may(c.id)).max_by_key(own_sectors);
-    let any = || candidates.iter().filter(|c| c.id != ContentId::ZERO).max_by_key(own_sectors);
+    let matching_sectors = |c: &&Candidate| c.matching.iter().filter(|&&matches| matches).count();
+    let meant = candidates.iter().filter(|c| may(c.id)).max_by_key(matching_sectors);
+    let any = || candidates.iter().filter(|c| c.id != ContentId::ZERO).max_by_key(matching_sectors);
     let Some(nearest) = meant.or_else(any) else { return Diagnosis::Nothing };
-    if nearest.id == ContentId::ZERO && own_sectors(&nearest) == 0 && sectors > 1 {
+    if nearest.id == ContentId::ZERO && matching_sectors(&nearest) == 0 && sectors > 1 {
         return Diagnosis::Nothing;
     }
-    let wrong = |sector: &u32| !nearest.own[*sector as usize];
+    let wrong = |sector: &u32| !nearest.matching[*sector as usize];
     let differs = |&bit: &u32| {
         let at = bit as usize / 8;
         (block[at] ^ nearest.made[at]) >> (bit % 8) & 1 == 1
@@ -77,7 +77,7 @@ pub(crate) fn diagnose(
 fn owners(candidates: &[Candidate], sectors: usize) -> Vec<ContentId> {
     let mut owners: Vec<ContentId> = Vec::with_capacity(sectors);
     for sector in 0..sectors {
-        let has = |c: &&Candidate| c.own[sector];
+        let has = |c: &&Candidate| c.matching[sector];
         let last = owners.last().copied();
         let same = candidates.iter().filter(has).find(|c| Some(c.id) == last);
         let owner = same.or_else(|| candidates.iter().find(has)).map_or(ContentId::ZERO, |c| c.id);
@@ -114,9 +114,9 @@ fn candidate(id: ContentId, block: &[u8], known_contents: &KnownContents) -> Can
         block.chunks(SECTOR).zip(made.chunks(SECTOR)).map(|(a, b)| a == b).collect()
     };
     let all = known_contents.made(id, block.len()).into_iter().map(|made| (shares(&made), made));
-    let (own, made) =
-        all.max_by_key(|(own, _)| own.iter().filter(|&&o| o).count()).unwrap_or_default();
-    Candidate { id, made, own }
+    let (matching, made) =
+        all.max_by_key(|(matching, _)| matching.iter().filter(|&&o| o).count()).unwrap_or_default();
+    Candidate { id, made, matching }
 }
 
 /// The content of a block whose first lane has one or two flipped bits, found by trying them all.

@@ -63,10 +63,15 @@ impl Expectations {
 
     /// Converts the expectations for the next load, on a target that now has `blocks` blocks, using the last `loads` earlier loads. Only a load that
     /// may read what it writes needs counters and stored blocks.
-    pub(crate) fn go_on(self, blocks: u64, need: Need, loads: usize) -> Result<Self, EngineError> {
+    pub(crate) fn for_next_load(
+        self,
+        blocks: u64,
+        need: Need,
+        loads: usize,
+    ) -> Result<Self, EngineError> {
         let source = match self.source {
             Source::Computed(computed, width) if need != Need::Anything => {
-                Source::Computed(Box::new(computed.go_on(blocks as usize, loads)), width)
+                Source::Computed(Box::new(computed.for_next_load(blocks as usize, loads)), width)
             }
             Source::Stored(stored) if stored.len() as u64 == blocks => Source::Stored(stored),
             source => {
@@ -134,8 +139,8 @@ impl Expectations {
         match &self.source {
             Source::Stored(stored) => stored.load(block),
             Source::Computed(computed, _) => match computed.held(block) {
-                Ok((ContentId::ZERO, _)) => ExpectedBlock::resting(ZERO),
-                Ok((id, _)) => ExpectedBlock::resting(self.tag(id)),
+                Ok((ContentId::ZERO, _)) => ExpectedBlock::at_rest(ZERO),
+                Ok((id, _)) => ExpectedBlock::at_rest(self.tag(id)),
                 Err(expected) => expected,
             },
         }
@@ -151,7 +156,7 @@ impl Expectations {
 
     /// Takes a snapshot of `block` before a read. The counter is read first: it may be too old, but never too new.
     #[inline]
-    pub(crate) fn see(&self, block: usize) -> Snapshot {
+    pub(crate) fn snapshot(&self, block: usize) -> Snapshot {
         let count = self.counted(block);
         Snapshot { expected: self.load(block), count }
     }
@@ -218,7 +223,7 @@ impl Expectations {
         let Some(stored) = self.stored() else { return Vec::new() };
         let at = |block: &usize| {
             let expected = stored.load(*block);
-            expected.tag() == tag && !expected.is_mapped()
+            expected.tag() == tag && !expected.has_overlap()
         };
         (0..self.len()).filter(at).take(most).collect()
     }
@@ -240,7 +245,7 @@ mod tests {
             let source = Expectations::new(width, 100).unwrap();
             let tag = source.tag(ContentId(5));
             let start = source.load(7);
-            let (seen, begun) = (source.see(7), start.begun(tag));
+            let (seen, begun) = (source.snapshot(7), start.begun(tag));
             assert!(source.change(7, start, begun));
             let busy = source.load(7);
             assert!(busy.is_busy() && busy.tag() == tag);
@@ -248,7 +253,7 @@ mod tests {
             assert!(source.swap(7, busy, busy.ended(tag)));
             assert_eq!(source.find(tag, 9), [7]);
             let rest = source.load(7);
-            assert!(source.change(7, rest, rest.mapped()) && source.load(7).is_mapped());
+            assert!(source.change(7, rest, rest.with_overlap()) && source.load(7).has_overlap());
         }
     }
 

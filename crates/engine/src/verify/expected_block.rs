@@ -18,7 +18,7 @@ pub(crate) const UNCERTAIN: Tag = 3;
 pub(crate) const FIRST: Tag = 8;
 
 const BUSY: u32 = 1 << 31;
-const MAPPED: u32 = 1 << 30;
+const OVERLAP: u32 = 1 << 30;
 const CHANGES: u32 = 26;
 const TAG: u32 = 10;
 const BEFORE: u32 = (1 << TAG) - 1;
@@ -44,7 +44,7 @@ pub(crate) struct ExpectedBlock(pub u32);
 
 impl ExpectedBlock {
     /// An entry without a write in flight, with this content, and an unknown previous content.
-    pub(crate) fn resting(tag: Tag) -> Self {
+    pub(crate) fn at_rest(tag: Tag) -> Self {
         Self(u32::from(tag) << TAG | BEFORE)
     }
 
@@ -56,8 +56,8 @@ impl ExpectedBlock {
 
     /// Tells whether writes overlap or overlapped: then the list of overlaps says what the block may hold.
     #[inline]
-    pub(crate) fn is_mapped(self) -> bool {
-        self.0 & MAPPED != 0
+    pub(crate) fn has_overlap(self) -> bool {
+        self.0 & OVERLAP != 0
     }
 
     /// Tag of the content, or of the write in flight.
@@ -105,8 +105,8 @@ impl ExpectedBlock {
     }
 
     /// Marks overlapping writes: the tag then has no meaning, and the list of overlaps applies.
-    pub(crate) fn mapped(self) -> Self {
-        Self(MAPPED | ((self.changes() + 1) & 15) << CHANGES | BEFORE)
+    pub(crate) fn with_overlap(self) -> Self {
+        Self(OVERLAP | ((self.changes() + 1) & 15) << CHANGES | BEFORE)
     }
 
     /// Sets the number of changes, modulo 16.
@@ -116,12 +116,12 @@ impl ExpectedBlock {
 
     /// Returns the part of it that a state file keeps. A write still in flight never ended, so its block becomes unknown. Overlaps are stored
     /// separately.
-    pub(crate) fn settled(self) -> Self {
-        if self.is_mapped() || self.is_busy() { Self::resting(UNCERTAIN) } else { self }
+    pub(crate) fn for_state_file(self) -> Self {
+        if self.has_overlap() || self.is_busy() { Self::at_rest(UNCERTAIN) } else { self }
     }
 
     /// Marks the previous content as unknown.
-    pub(crate) fn forgetful(self) -> Self {
+    pub(crate) fn without_previous(self) -> Self {
         Self(self.0 | BEFORE)
     }
 }

@@ -31,7 +31,7 @@ impl Width {
 
 /// States of a one-byte entry: a write is in flight (a flag); writes overlap (a value).
 const BUSY: u8 = 0x80;
-const MAPPED: u8 = 0x7f;
+const OVERLAP: u8 = 0x7f;
 
 /// The expected blocks, shared by all workers. Zeroed memory, which the kernel allocates on first touch.
 #[derive(Clone)]
@@ -115,21 +115,21 @@ impl ExpectedBlocks {
 
 #[inline]
 fn decoded(byte: u8) -> ExpectedBlock {
-    if byte == MAPPED {
-        return ExpectedBlock(0).mapped().with_changes(0);
+    if byte == OVERLAP {
+        return ExpectedBlock(0).with_overlap().with_changes(0);
     }
-    let resting = ExpectedBlock::resting(Tag::from(byte & !BUSY));
+    let at_rest = ExpectedBlock::at_rest(Tag::from(byte & !BUSY));
     if byte & BUSY == 0 {
-        resting
+        at_rest
     } else {
-        resting.begun(resting.tag()).with_changes(0).forgetful()
+        at_rest.begun(at_rest.tag()).with_changes(0).without_previous()
     }
 }
 
 #[inline]
 fn encoded(word: ExpectedBlock) -> u8 {
-    if word.is_mapped() {
-        return MAPPED;
+    if word.has_overlap() {
+        return OVERLAP;
     }
     word.tag() as u8 | if word.is_busy() { BUSY } else { 0 }
 }

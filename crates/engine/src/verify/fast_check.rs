@@ -114,7 +114,7 @@ impl FastCheck {
                 // Loaded before the block is compared, which hides its latency.
                 let expected = blocks.load(pending.block);
                 let tag = self.block_check.number(bytes).map(|number| blocks.width().tag(number));
-                tag == Some(expected.tag()) && !expected.is_mapped()
+                tag == Some(expected.tag()) && !expected.has_overlap()
             }
         };
         self.right += u64::from(right);

@@ -13,7 +13,7 @@ pub trait BlockContents: Send + Sync {
 
     /// The id of `block`, if all of its bytes are those of the content with this id.
     #[inline]
-    fn whole(&self, block: &[u8]) -> Option<ContentId> {
+    fn identify_whole(&self, block: &[u8]) -> Option<ContentId> {
         self.identify(block).filter(|&id| self.matches(id, block))
     }
 
@@ -29,7 +29,7 @@ pub trait BlockContents: Send + Sync {
     fn fill(&self, id: ContentId, block: &mut [u8]);
 
     /// Tells whether `id` is one of these contents.
-    fn makes(&self, id: ContentId) -> bool;
+    fn can_make(&self, id: ContentId) -> bool;
 }
 
 /// Contents that differ only by their id, with one layout for all.
@@ -37,8 +37,8 @@ pub trait BlockContents: Send + Sync {
 pub struct OneLayout(pub BlockLayout);
 
 impl BlockContents for OneLayout {
-    fn whole(&self, block: &[u8]) -> Option<ContentId> {
-        Generator::best().whole(self.0, block)
+    fn identify_whole(&self, block: &[u8]) -> Option<ContentId> {
+        Generator::best().identify_whole(self.0, block)
     }
 
     fn matches(&self, id: ContentId, block: &[u8]) -> bool {
@@ -53,7 +53,7 @@ impl BlockContents for OneLayout {
         Generator::best().fill(id, self.0, block);
     }
 
-    fn makes(&self, _: ContentId) -> bool {
+    fn can_make(&self, _: ContentId) -> bool {
         true
     }
 }
@@ -63,8 +63,8 @@ impl BlockContents for Contents {
         Contents::identify(self, block)
     }
 
-    fn whole(&self, block: &[u8]) -> Option<ContentId> {
-        Contents::whole(self, block)
+    fn identify_whole(&self, block: &[u8]) -> Option<ContentId> {
+        Contents::identify_whole(self, block)
     }
 
     fn matches(&self, id: ContentId, block: &[u8]) -> bool {
@@ -79,7 +79,7 @@ impl BlockContents for Contents {
         Contents::fill(self, id, block);
     }
 
-    fn makes(&self, id: ContentId) -> bool {
+    fn can_make(&self, id: ContentId) -> bool {
         self.parts(id).is_some()
     }
 }
@@ -106,9 +106,9 @@ impl KnownContents {
 
     /// The id of the content that `block` holds as a whole; the contents of target `target` are tried first. `None` if it is not wholly one content.
     #[inline]
-    pub fn whole(&self, target: usize, block: &[u8]) -> Option<ContentId> {
+    pub fn identify_whole(&self, target: usize, block: &[u8]) -> Option<ContentId> {
         let of_target = self.0.get(target).or_else(|| self.0.first())?;
-        match of_target.whole(block) {
+        match of_target.identify_whole(block) {
             None if self.0.len() > 1 => self.whole_of_others(block),
             found => found,
         }
@@ -116,7 +116,7 @@ impl KnownContents {
 
     #[cold]
     fn whole_of_others(&self, block: &[u8]) -> Option<ContentId> {
-        self.0.iter().find_map(|block_contents| block_contents.whole(block))
+        self.0.iter().find_map(|block_contents| block_contents.identify_whole(block))
     }
 
     /// Ids that the head or tail of `block` names, even if it is wrong elsewhere.
@@ -132,12 +132,12 @@ impl KnownContents {
             block
         };
         let fitting: Vec<_> =
-            self.0.iter().filter(|block_contents| block_contents.makes(id)).map(made).collect();
+            self.0.iter().filter(|block_contents| block_contents.can_make(id)).map(made).collect();
         if fitting.is_empty() { self.0.iter().map(made).collect() } else { fitting }
     }
 
     /// Tells whether any of the sources has `id`.
-    pub(crate) fn make(&self, id: ContentId) -> bool {
-        id == ContentId::ZERO || self.0.iter().any(|block_contents| block_contents.makes(id))
+    pub(crate) fn can_make(&self, id: ContentId) -> bool {
+        id == ContentId::ZERO || self.0.iter().any(|block_contents| block_contents.can_make(id))
     }
 }

@@ -33,7 +33,7 @@ pub(crate) struct Overlap {
 
 impl Overlap {
     /// A block without writes in flight that may hold any of `tags`.
-    pub(crate) fn resting(tags: &[Tag]) -> Self {
+    pub(crate) fn at_rest(tags: &[Tag]) -> Self {
         let version = |&tag| Version { tag, begun: 0, ended: Some(0) };
         let versions = tags.iter().map(version).collect();
         Self { versions, moments: 1, in_flight: 0, forgot: false }
@@ -91,7 +91,7 @@ impl Overlap {
     }
 
     /// The content that the block must hold, once no write is in flight and only one is possible.
-    pub(crate) fn settled(&self) -> Option<Tag> {
+    pub(crate) fn only_tag(&self) -> Option<Tag> {
         if self.tags().any(|tag| tag == UNCERTAIN) {
             return self.rests().then_some(UNCERTAIN);
         }
@@ -124,11 +124,11 @@ mod tests {
         overlap.end(12, true);
         assert_eq!(tags(&overlap), [10, 12], "10 is still in flight");
         overlap.end(10, true);
-        assert_eq!((tags(&overlap), overlap.settled()), (vec![10, 12], None));
+        assert_eq!((tags(&overlap), overlap.only_tag()), (vec![10, 12], None));
         overlap.begin(13);
         assert_eq!(tags(&overlap), [10, 12, 13]);
         overlap.end(13, true);
-        assert_eq!(overlap.settled(), Some(13));
+        assert_eq!(overlap.only_tag(), Some(13));
     }
 
     #[test]
@@ -137,7 +137,7 @@ mod tests {
         overlap.begin(11);
         overlap.end(10, false);
         overlap.end(11, true);
-        assert_eq!(overlap.settled(), Some(UNCERTAIN));
+        assert_eq!(overlap.only_tag(), Some(UNCERTAIN));
     }
 
     #[test]
@@ -151,6 +151,6 @@ mod tests {
         (0..1000).for_each(|tag| overlap.begin(tag + 6000));
         (0..1000).for_each(|tag| overlap.end(tag + 6000, true));
         overlap.end(4999, true);
-        assert_eq!(overlap.settled(), Some(UNCERTAIN));
+        assert_eq!(overlap.only_tag(), Some(UNCERTAIN));
     }
 }

@@ -15,7 +15,7 @@ pub(crate) fn apply(replay: &Replay, verifier: &Arc<Verifier>) -> bool {
     let mut worker_verifier =
         WorkerVerifier::new(Arc::clone(verifier), 1, largest.unwrap_or_default() as usize);
     let mut writing = false;
-    replay.tell(&mut |target, change| match change {
+    replay.report_changes(&mut |target, change| match change {
         Change::Begins(offset, length, kind) => {
             writing = kind == OpKind::Write;
             match kind {

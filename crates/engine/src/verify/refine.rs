@@ -63,7 +63,7 @@ pub(crate) fn refine(wrong: &mut [(WrongBlock, Tag)], past: &[PastLoad], table: 
     for PastLoad { replay, targets } in past {
         let mut start = 0;
         let now = |target: usize| targets.get(target).copied().flatten();
-        let complete = replay.tell(&mut |target, change| match (change, now(target)) {
+        let complete = replay.report_changes(&mut |target, change| match (change, now(target)) {
             (Change::Begins(offset, ..), _) => start = offset,
             (Change::Writes(at, length, id), Some(target)) if length as u64 == unit => {
                 history.writes((target, start + at), id);

@@ -66,7 +66,7 @@ impl Replay {
     }
 
     /// Reports every change, target by target and job by job; returns false if a content can no longer be generated.
-    pub(crate) fn tell(&self, on: &mut dyn FnMut(usize, Change)) -> bool {
+    pub(crate) fn report_changes(&self, on: &mut dyn FnMut(usize, Change)) -> bool {
         (0..)
             .zip(&self.targets)
             .all(|(target, target_load)| self.tell_target(target, target_load, on))

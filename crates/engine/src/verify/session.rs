@@ -105,10 +105,10 @@ impl Session {
         targets: &CarriedTargets,
         facts: &[TargetFacts],
         unit: usize,
-        own: Vec<Arc<dyn BlockContents>>,
+        contents: Vec<Arc<dyn BlockContents>>,
     ) -> Result<Verifier, EngineError> {
         let changes = changes(&load.spec);
-        let (taken, tables) = targets.take(facts, (unit, changes), own);
+        let (taken, tables) = targets.take(facts, (unit, changes), contents);
         let need = match changes {
             false => Need::Reads,
             true if self.follows(load, unit) => Need::OnePass,
@@ -120,13 +120,13 @@ impl Session {
         Ok(verifier)
     }
 
-    /// A verifier that knows what is in the state file, if there is one; `own` are the contents of the load.
+    /// A verifier that knows what is in the state file, if there is one; `contents` are those of the load.
     fn saved_verifier(
         &mut self,
         load: &Load,
         facts: &[TargetFacts],
         unit: usize,
-        (own, ranges): (Vec<Arc<dyn BlockContents>>, &[Range]),
+        (contents, ranges): (Vec<Arc<dyn BlockContents>>, &[Range]),
     ) -> Result<Arc<Verifier>, EngineError> {
         self.header = Header::of(load, unit, facts, ranges);
         let saved = match &load.verification.state {
@@ -134,7 +134,7 @@ impl Session {
             None => None,
         };
         let earlier = saved.iter().flat_map(|saved| saved.known_contents.iter().cloned());
-        let known_contents = KnownContents::new(own.into_iter().chain(earlier).collect());
+        let known_contents = KnownContents::new(contents.into_iter().chain(earlier).collect());
         let width = load.verification.width;
         let computed = self.computed(load, facts, unit, saved.as_ref());
         let verifier = Arc::new(match computed {

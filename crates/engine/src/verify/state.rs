@@ -241,8 +241,9 @@ impl SavedState {
                     .then(|| WrittenLoad::of(replay, target, target_load))?
             };
             let written_loads = replays.iter().map(written_load).collect::<Option<_>>()?;
-            let overlaps =
-                self.overlaps[target].iter().map(|(block, _)| (*block, ExpectedBlock(0).mapped()));
+            let overlaps = self.overlaps[target]
+                .iter()
+                .map(|(block, _)| (*block, ExpectedBlock(0).with_overlap()));
             Some((written_loads, self.others[target].iter().copied().chain(overlaps).collect()))
         };
         (0..self.header.targets.len()).map(target).collect()
@@ -276,7 +277,7 @@ impl SavedState {
                             .for_each(|(block, expected)| expectations.store(block, expected));
                     }
                     Width::One => {
-                        let words = bytes.iter().map(|&byte| ExpectedBlock::resting(byte.into()));
+                        let words = bytes.iter().map(|&byte| ExpectedBlock::at_rest(byte.into()));
                         (first..)
                             .zip(words)
                             .for_each(|(block, expected)| expectations.store(block, expected));
@@ -330,8 +331,9 @@ fn others(header: &Header, verifier: &Verifier) -> Option<Vec<Vec<(usize, Expect
     let mut left = blocks / 16;
     let differing = |(real, model): (&TargetTable, &TargetTable)| {
         let (real, model) = (&real.table.expectations, &model.table.expectations);
-        let words = (0..real.len())
-            .map(|block| (block, real.load(block).settled(), model.load(block).settled()));
+        let words = (0..real.len()).map(|block| {
+            (block, real.load(block).for_state_file(), model.load(block).for_state_file())
+        });
         let other = words.filter(|(_, real, model)| real.with_changes(0) != model.with_changes(0));
         let others: Vec<_> = other.map(|(block, real, _)| (block, real)).take(left + 1).collect();
         left = left.checked_sub(others.len())?;
@@ -380,7 +382,7 @@ fn write_cells(to: &mut impl Write, area: &TargetTable) -> io::Result<()> {
     let expectations = &area.table.expectations;
     let known = |first: &usize| {
         (*first..expectations.len().min(first + CHUNK)).any(|block| {
-            expectations.load(block).tag() != 0 || expectations.load(block).is_mapped()
+            expectations.load(block).tag() != 0 || expectations.load(block).has_overlap()
         })
     };
     let chunks: Vec<_> = (0..expectations.len()).step_by(CHUNK).filter(known).collect();
@@ -388,7 +390,7 @@ fn write_cells(to: &mut impl Write, area: &TargetTable) -> io::Result<()> {
     for first in chunks {
         to.write_all(&(first as u64).to_le_bytes())?;
         for block in first..expectations.len().min(first + CHUNK) {
-            let expected = expectations.load(block).settled();
+            let expected = expectations.load(block).for_state_file();
             match expectations.width() {
                 Width::Four => to.write_all(&expected.0.to_le_bytes())?,
                 Width::One => to.write_all(&[expected.tag() as u8])?,

@@ -76,15 +76,20 @@ impl Table {
         }
     }
 
-    /// Returns the table for the next load, on a target that now has `blocks` blocks; see [`Expectations::go_on`].
-    pub(crate) fn go_on(self, blocks: u64, need: Need, loads: usize) -> Result<Self, EngineError> {
+    /// Returns the table for the next load, on a target that now has `blocks` blocks; see [`Expectations::for_next_load`].
+    pub(crate) fn for_next_load(
+        self,
+        blocks: u64,
+        need: Need,
+        loads: usize,
+    ) -> Result<Self, EngineError> {
         let list = if need == Need::Anything { Overlaps::ready() } else { Overlaps::few() };
         for (block, tags) in
             self.overlaps().into_iter().filter(|(block, _)| (*block as u64) < blocks)
         {
-            list.shard(block).insert(block, Overlap::resting(&tags));
+            list.shard(block).insert(block, Overlap::at_rest(&tags));
         }
-        let expectations = self.expectations.go_on(blocks, need, loads)?;
+        let expectations = self.expectations.for_next_load(blocks, need, loads)?;
         Ok(Self { expectations, promises: self.promises, overlaps: list })
     }
 
@@ -96,8 +101,8 @@ impl Table {
 
     /// A snapshot of `block` for a read that begins.
     #[inline]
-    pub(crate) fn look(&self, block: usize) -> Snapshot {
-        self.expectations.see(block)
+    pub(crate) fn snapshot(&self, block: usize) -> Snapshot {
+        self.expectations.snapshot(block)
     }
 
     /// Prefetches the entry of `block`.
@@ -110,14 +115,14 @@ impl Table {
     #[inline]
     pub(crate) fn holds(&self, block: usize, found: Tag) -> bool {
         let now = self.expectations.load(block);
-        !now.is_mapped() && self.fits(now.tag(), found) == Fit::Right
+        !now.has_overlap() && self.fits(now.tag(), found) == Fit::Right
     }
 
     /// Begins a write of `tag` to `block`; returns the entry that [`Table::end`] needs.
     #[inline]
     pub(crate) fn begin(&self, block: usize, tag: Tag) -> ExpectedBlock {
         let expected = self.expectations.load(block);
-        if !expected.is_busy() && !expected.is_mapped() {
+        if !expected.is_busy() && !expected.has_overlap() {
             let begun = expected.begun(tag);
             if self.expectations.change(block, expected, begun) {
                 return begun;
@@ -136,7 +141,7 @@ impl Table {
             DISCARDED if never() => NEVER,
             tag => tag,
         };
-        if begun.is_mapped() || !self.expectations.swap(block, begun, begun.ended(left)) {
+        if begun.has_overlap() || !self.expectations.swap(block, begun, begun.ended(left)) {
             self.end_overlap(block, tag, done);
         }
     }
@@ -146,7 +151,7 @@ impl Table {
         let mut shard = self.overlaps.shard(block);
         loop {
             let expected = self.expectations.load(block);
-            if !expected.is_busy() && !expected.is_mapped() {
+            if !expected.is_busy() && !expected.has_overlap() {
                 // The other write has ended meanwhile.
                 let begun = expected.begun(tag);
                 if self.expectations.change(block, expected, begun) {
@@ -154,16 +159,16 @@ impl Table {
                 }
                 continue;
             }
-            let mapped = expected.mapped();
-            if !self.expectations.change(block, expected, mapped) {
+            let overlapping = expected.with_overlap();
+            if !self.expectations.change(block, expected, overlapping) {
                 continue;
             }
             let overlap = shard.enter(block);
-            if !expected.is_mapped() {
+            if !expected.has_overlap() {
                 overlap.restart(expected.tag());
             }
             overlap.begin(tag);
-            return mapped;
+            return overlapping;
         }
     }
 
@@ -173,12 +178,13 @@ impl Table {
         let full = shard.is_full();
         let Some(overlap) = shard.get_mut(block) else { return };
         overlap.end(tag, done);
-        let changed = self.expectations.load(block).mapped();
-        let settled = overlap.settled().or_else(|| (full && overlap.rests()).then_some(UNCERTAIN));
-        match settled {
+        let changed = self.expectations.load(block).with_overlap();
+        let only_tag =
+            overlap.only_tag().or_else(|| (full && overlap.rests()).then_some(UNCERTAIN));
+        match only_tag {
             Some(tag) => {
                 self.expectations
-                    .store(block, ExpectedBlock::resting(tag).with_changes(changed.changes()));
+                    .store(block, ExpectedBlock::at_rest(tag).with_changes(changed.changes()));
                 shard.remove(block);
             }
             None => self.expectations.store(block, changed),
@@ -189,7 +195,7 @@ impl Table {
     #[inline]
     pub(crate) fn fit(&self, block: usize, before: Snapshot, found: Tag) -> Fit {
         let now = self.expectations.load(block);
-        let fit = if now.is_mapped() { Fit::Wrong } else { self.fits(now.tag(), found) };
+        let fit = if now.has_overlap() { Fit::Wrong } else { self.fits(now.tag(), found) };
         if fit == Fit::Right { fit } else { self.fit_moving(block, before, now, found).max(fit) }
     }
 
@@ -198,21 +204,21 @@ impl Table {
         let changes = self.expectations.changes(block, before, now);
         let mut best = Fit::Wrong;
         for expected in [before.expected, now] {
-            if !expected.is_mapped() {
+            if !expected.has_overlap() {
                 best = best.max(self.fits(expected.tag(), found));
             }
             if expected.is_busy() {
                 best = best.max(self.fits_before(expected, found));
             }
         }
-        if changes == Some(2) && !now.is_mapped() {
+        if changes == Some(2) && !now.has_overlap() {
             best = best.max(self.fits_before(now, found));
         }
         if best > Fit::Unsure {
             return best;
         }
         let mut unsure = best == Fit::Unsure || changes.is_none_or(|changes| changes > 2);
-        if before.expected.is_mapped() || now.is_mapped() {
+        if before.expected.has_overlap() || now.has_overlap() {
             match self.overlaps.shard(block).get(block) {
                 Some(overlap) => {
                     best = overlap.tags().map(|tag| self.fits(tag, found)).max().unwrap_or(best);
@@ -258,7 +264,7 @@ impl Table {
             || self.overlaps.shard(block).get(block).is_some_and(|overlap| !overlap.rests());
         let changed =
             now != before.expected || self.expectations.changes(block, before, now) != Some(0);
-        changed || now.is_busy() || now.is_mapped() && in_flight()
+        changed || now.is_busy() || now.has_overlap() && in_flight()
     }
 
     /// The blocks that may hold one of several contents, with the tags of these; an unknown one where a write never ended.
@@ -268,20 +274,20 @@ impl Table {
                 true => overlap.tags().collect(),
                 false => vec![UNCERTAIN],
             };
-            self.expectations.load(block).is_mapped().then_some((block, tags))
+            self.expectations.load(block).has_overlap().then_some((block, tags))
         })
     }
 
     /// Makes `block` unknown. No write may be in flight.
     pub(crate) fn forget(&self, block: usize) {
         self.overlaps.shard(block).remove(block);
-        self.expectations.store(block, ExpectedBlock::resting(UNCERTAIN));
+        self.expectations.store(block, ExpectedBlock::at_rest(UNCERTAIN));
     }
 
     /// Restores a block from a state file that may hold any of `tags`.
     pub(crate) fn restore_overlap(&self, block: usize, tags: &[Tag]) {
-        self.expectations.store(block, ExpectedBlock(0).mapped());
-        self.overlaps.shard(block).insert(block, Overlap::resting(tags));
+        self.expectations.store(block, ExpectedBlock(0).with_overlap());
+        self.overlaps.shard(block).insert(block, Overlap::at_rest(tags));
     }
 }
 
@@ -306,10 +312,10 @@ mod tests {
         for width in [Width::Four, Width::One] {
             let table = table(width);
             let tags = ids(&table, 3);
-            assert_eq!(table.fit(3, table.look(3), tags[0]), Fit::Unchecked);
+            assert_eq!(table.fit(3, table.snapshot(3), tags[0]), Fit::Unchecked);
             let begun = table.begin(3, tags[0]);
             table.end(3, begun, tags[0], true);
-            let before = table.look(3);
+            let before = table.snapshot(3);
             assert_eq!(table.fit(3, before, tags[0]), Fit::Right);
             assert_eq!(table.fit(3, before, tags[1]), Fit::Wrong);
             assert_eq!(table.fit(3, before, ZERO), Fit::Wrong);
@@ -325,13 +331,13 @@ mod tests {
             table.end(0, begun, tag, true);
         };
         write(tags[0]);
-        let before = table.look(0);
+        let before = table.snapshot(0);
         let begun = table.begin(0, tags[1]);
         assert_eq!(
             [0, 1, 2].map(|n| table.fit(0, before, tags[n])),
             [Fit::Right, Fit::Right, Fit::Wrong]
         );
-        let late = table.look(0);
+        let late = table.snapshot(0);
         table.end(0, begun, tags[1], true);
         assert_eq!(
             [0, 1, 2].map(|n| table.fit(0, before, tags[n])),
@@ -351,7 +357,10 @@ mod tests {
             [0, 1, 4].map(|n| table.fit(0, before, tags[n])),
             [Fit::Right, Fit::Unsure, Fit::Unsure]
         );
-        assert_eq!([2, 3].map(|n| table.fit(0, table.look(0), tags[n])), [Fit::Wrong, Fit::Right]);
+        assert_eq!(
+            [2, 3].map(|n| table.fit(0, table.snapshot(0), tags[n])),
+            [Fit::Wrong, Fit::Right]
+        );
     }
 
     #[test]
@@ -362,7 +371,7 @@ mod tests {
             for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2]] {
                 let begun = [0, 1, 2].map(|n| table.begin(1, tags[n]));
                 order.iter().for_each(|&n| table.end(1, begun[n], tags[n], true));
-                let fits = |n: usize| table.fit(1, table.look(1), tags[n]);
+                let fits = |n: usize| table.fit(1, table.snapshot(1), tags[n]);
                 assert_eq!(
                     [0, 1, 2, 3].map(fits),
                     [Fit::Right, Fit::Right, Fit::Right, Fit::Wrong]
@@ -377,7 +386,7 @@ mod tests {
                     [0, 2, 3, 4].map(fits),
                     [Fit::Wrong, Fit::Wrong, Fit::Right, Fit::Wrong]
                 );
-                assert!(!table.look(1).expected.is_mapped());
+                assert!(!table.snapshot(1).expected.has_overlap());
             }
         }
     }
@@ -392,7 +401,7 @@ mod tests {
             table.end(1, begun, tag, true);
         }
         table.end(1, long, tags[0], true);
-        let fits = |n: usize| table.fit(1, table.look(1), tags[n]);
+        let fits = |n: usize| table.fit(1, table.snapshot(1), tags[n]);
         assert_eq!([0, 1, 3, 4].map(fits), [Fit::Right, Fit::Wrong, Fit::Right, Fit::Wrong]);
     }
 
@@ -401,7 +410,7 @@ mod tests {
         for promised in [false, true] {
             let promises = Promises { discard_zeroes: promised, fresh: promised };
             let table = Table::new(Width::Four, 4, promises).unwrap();
-            let fit = |found| table.fit(0, table.look(0), found);
+            let fit = |found| table.fit(0, table.snapshot(0), found);
             let (zeros, other) = match promised {
                 true => (Fit::Untouched, Fit::Wrong),
                 false => (Fit::Unchecked, Fit::Unchecked),

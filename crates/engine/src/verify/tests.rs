@@ -212,8 +212,8 @@ fn a_quick_look_finds_what_the_long_one_finds() {
         (0..2).for_each(|slot| two.ended(slot, true, &[], 1));
         spoil(&mut bench.store);
         let mut found = [false, true].map(|quiet| {
-            let own = WorkerVerifier::new(Arc::clone(&bench.verifier), 1, 4 * BLOCK);
-            bench.worker_verifier = if quiet { own.read_only() } else { own };
+            let worker = WorkerVerifier::new(Arc::clone(&bench.verifier), 1, 4 * BLOCK);
+            bench.worker_verifier = if quiet { worker.read_only() } else { worker };
             for number in 0..32 {
                 bench.read(number * BLOCK as u64, 1);
             }

@@ -51,7 +51,7 @@ impl Verifier {
         width: Width,
         known_contents: KnownContents,
     ) -> Result<Self, EngineError> {
-        Self::with(targets, unit, known_contents, |blocks, promises| {
+        Self::with_tables(targets, unit, known_contents, |blocks, promises| {
             Table::new(width, blocks, promises)
         })
     }
@@ -63,12 +63,12 @@ impl Verifier {
         width: Width,
         known_contents: KnownContents,
     ) -> Result<Self, EngineError> {
-        Self::with(targets, unit, known_contents, |blocks, promises| {
+        Self::with_tables(targets, unit, known_contents, |blocks, promises| {
             Table::still(width, blocks, promises)
         })
     }
 
-    fn with(
+    fn with_tables(
         targets: &[(u64, Promises)],
         unit: usize,
         known_contents: KnownContents,
@@ -139,7 +139,7 @@ impl Verifier {
 
     /// The block that `length` bytes from `offset` on make up, if they are exactly one.
     #[inline]
-    pub(crate) fn whole(&self, target: usize, offset: u64, length: usize) -> Option<usize> {
+    pub(crate) fn exact_block(&self, target: usize, offset: u64, length: usize) -> Option<usize> {
         let (block, within) = divided(offset, self.unit as u64);
         let aligned = within == 0 && length == self.unit;
         let block = block as usize;
@@ -277,7 +277,7 @@ impl Verifier {
         let kind = wrong.kind;
         let mut list = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
         if list.len() < KEPT {
-            list.push((wrong, table.look(block).expected.tag()));
+            list.push((wrong, table.snapshot(block).expected.tag()));
         }
         Err(kind)
     }
@@ -288,13 +288,13 @@ impl Verifier {
         wrong.sectors = (0..self.unit.div_ceil(SECTOR) as u32).collect();
         let table = &self.targets[wrong.target as usize].table;
         let tag = table.tag(id);
-        let expected = table.look(block).expected;
+        let expected = table.snapshot(block).expected;
         let was = expected
             .before()
             .is_some_and(|before| before == lower(tag) || tag == ZERO && before == DISCARDED);
         let computed =
             table.expectations.as_computed().map(|computed| computed.has_held(block, id));
-        wrong.kind = if !self.known_contents.make(id) {
+        wrong.kind = if !self.known_contents.can_make(id) {
             WrongKind::Foreign
         } else if computed == Some(true) {
             WrongKind::Stale

@@ -154,7 +154,7 @@ impl WorkerVerifier {
         }
         let seen = &mut self.seen[slot * self.most..][..blocks];
         for (block, seen) in (first..).zip(seen) {
-            *seen = table.look(block);
+            *seen = table.snapshot(block);
         }
     }
 
@@ -170,7 +170,7 @@ impl WorkerVerifier {
     #[inline]
     pub fn writes(&mut self, slot: usize, at: u64, length: usize, id: ContentId) {
         let Slot { target, offset, first, .. } = self.slots[slot];
-        if let Some(block) = self.verifier.whole(target, offset + at, length) {
+        if let Some(block) = self.verifier.exact_block(target, offset + at, length) {
             let tag = self.verifier.targets[target].table.tag(id);
             self.in_flight[slot * self.most + block - first].1 = tag;
         }
@@ -288,12 +288,12 @@ impl WorkerVerifier {
             Some((id, contents)) if contents.holds(id, bytes) => Fit::Right,
             Some(_) => Fit::Wrong,
             None => {
-                let seen = || before.unwrap_or_else(|| table.look(block));
+                let seen = || before.unwrap_or_else(|| table.snapshot(block));
                 let fits = |tag| match table.holds(block, tag) {
                     true => Fit::Right,
                     false => table.fit(block, seen(), tag),
                 };
-                let found = self.verifier.known_contents.whole(target, bytes);
+                let found = self.verifier.known_contents.identify_whole(target, bytes);
                 found.map_or(Fit::Wrong, |id| fits(table.tag(id)))
             }
         };
@@ -302,7 +302,7 @@ impl WorkerVerifier {
             Fit::Untouched => return figures.untouched += 1,
             Fit::Wrong | Fit::Unsure | Fit::Unchecked => {}
         }
-        let before = before.unwrap_or_else(|| table.look(block));
+        let before = before.unwrap_or_else(|| table.snapshot(block));
         match self.verifier.explain(target, block, before, bytes, now_ns) {
             Ok(Fit::Unchecked) => figures.unwritten += 1,
             Ok(Fit::Untouched) => figures.untouched += 1,

@@ -43,7 +43,7 @@ impl<B: Backend, J: JobHandle> Worker<B, J> {
             self.failures = 0;
             self.succeeded_ns = now_ns;
         } else {
-            let Some(error) = self.go_on(slot, result) else { return };
+            let Some(error) = self.submit_rest(slot, result) else { return };
             self.record(slot, now_ns, error);
             self.failures += 1;
             self.setting.status.failed();
@@ -55,7 +55,7 @@ impl<B: Backend, J: JobHandle> Worker<B, J> {
 
     /// Submits the rest of an I/O that did not move everything; returns its error if it is not to be submitted again.
     #[cold]
-    fn go_on(&mut self, slot: usize, result: i32) -> Option<i32> {
+    fn submit_rest(&mut self, slot: usize, result: i32) -> Option<i32> {
         let Slot { mut transfer, attempts, .. } = self.slots[slot];
         let moved = u32::try_from(result).unwrap_or(0);
         let alignment = self.setting.alignments[usize::from(transfer.target)];

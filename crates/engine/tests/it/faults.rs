@@ -84,8 +84,8 @@ fn short_writes_are_continued_where_a_sector_begins_and_every_byte_arrives() {
             let notice = format!("{injected} transfers moved less than asked");
             let notices = &reported.summary().notices;
             assert!(injected > 60, "{backend} {short}: {injected}");
-            let said = notices.iter().any(|n| n.starts_with(&notice));
-            assert!(said || backend == "io_uring", "{backend} {notice}: {notices:?}");
+            let message = notices.iter().any(|n| n.starts_with(&notice));
+            assert!(message || backend == "io_uring", "{backend} {notice}: {notices:?}");
         }
     }
 }
@@ -110,8 +110,8 @@ fn on_fuse_direct_writes_do_not_go_through_io_uring_unless_it_is_asked_for_which
     // Reads are continued here, and may take any way; so may writes through the page cache.
     let warned = |more: &str| {
         let reported = load(&whole, &format!("backend = \"io_uring\"\n{more}"));
-        let said = |n: &String| n.contains("is on FUSE") && n.contains("libaio");
-        reported.summary().notices.iter().any(said)
+        let is_fuse_notice = |n: &String| n.contains("is on FUSE") && n.contains("libaio");
+        reported.summary().notices.iter().any(is_fuse_notice)
     };
     assert!(warned(write));
     assert!(!warned("ops = { read = 100 }"));
@@ -130,8 +130,8 @@ fn short_reads_are_continued_and_what_was_read_is_right() {
             let verify = reported.summary().verify.as_ref().unwrap();
             assert_eq!((verify.checked, verify.wrong_blocks()), (256, 0), "{backend} {short}");
             let notices = &reported.summary().notices;
-            let said = |n: &String| n.contains("transfers moved less than asked");
-            assert!(notices.iter().any(said), "{backend} {short}: {notices:?}");
+            let is_short = |n: &String| n.contains("transfers moved less than asked");
+            assert!(notices.iter().any(is_short), "{backend} {short}: {notices:?}");
         }
     }
 }
@@ -184,8 +184,8 @@ fn what_the_kernel_turns_away_is_asked_again_and_counted_when_that_does_not_help
                     "{what}"
                 );
                 assert_eq!(figures.errors.contains_key(kind), always, "{what}");
-                let said = summary.notices.iter().any(|n| n.contains("turned an I/O away"));
-                assert!(said || hidden, "{what}: {:?}", summary.notices);
+                let message = summary.notices.iter().any(|n| n.contains("turned an I/O away"));
+                assert!(message || hidden, "{what}: {:?}", summary.notices);
             }
         }
     }
@@ -329,8 +329,8 @@ fn a_zram_device_cannot_be_reset_under_a_load_and_can_be_right_after_it() {
         assert!(answers.len() >= 4 && answers.iter().all(busy), "{backend}: {answers:?}");
         // A child that another test starts at this moment has it until it becomes another program.
         let freed = (0..100).any(|_| {
-            let asked = ask(&reset, "1");
-            asked.is_ok() || {
+            let answer = ask(&reset, "1");
+            answer.is_ok() || {
                 std::thread::sleep(std::time::Duration::from_millis(10));
                 false
             }

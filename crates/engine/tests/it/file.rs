@@ -166,8 +166,8 @@ fn a_target_that_stalls_is_given_up_when_the_user_wants_to_stop_at_once() {
         assert!(start.elapsed().as_secs() < 60, "{backend}");
         assert_eq!(summary.ended_by, "interrupted");
         assert_eq!(summary.operations["randwrite"].ios, 0);
-        let said = |text: &str| summary.notices.iter().any(|n| n.contains(text));
-        assert!(said(told_of), "{backend}: {:?}", summary.notices);
+        let is_noticed = |text: &str| summary.notices.iter().any(|n| n.contains(text));
+        assert!(is_noticed(told_of), "{backend}: {:?}", summary.notices);
     }
 }
 

@@ -86,8 +86,11 @@ fn a_log_in_virtual_time_holds_every_io_up_to_its_bound() {
     let summary = reported.summary();
     let facts = summary.io_log.as_ref().unwrap();
     assert_eq!((facts.recorded, facts.dropped, facts.beyond), (60_000, 40_000, 40_000));
-    let said = summary.notices.join(" ");
-    assert!(said.contains("holds the first 60,000 I/Os") && said.contains("40,000"), "{said}");
+    let message = summary.notices.join(" ");
+    assert!(
+        message.contains("holds the first 60,000 I/Os") && message.contains("40,000"),
+        "{message}"
+    );
     assert!(summary.incomplete.is_empty(), "a bound is no fault: {:?}", summary.incomplete);
     let bytes = kept.lock().unwrap().clone();
     let mut reader = results::iolog::Reader::new(&bytes[..]).unwrap();

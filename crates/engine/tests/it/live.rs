@@ -100,11 +100,11 @@ fn simulated(spec: &str) -> AchievedContent {
 fn the_live_scope_keeps_its_share_under_overwrites_and_the_written_one_loses_it() {
     let spec = "ops = { randwrite = 100 }\npattern = \"permutation\"\npasses = 1";
     let over = "ops = { randwrite = 100 }\nios = 786432";
-    let near = |got: &AchievedContent, asked: f64| {
+    let near = |got: &AchievedContent, wanted: f64| {
         let (found, error) =
             (got.live_duplicate_percent.unwrap(), got.live_duplicate_error_points.unwrap());
         assert!(error > 0.0 && error < 0.6, "{got:?}");
-        assert!((found - asked).abs() < 4.0 * error, "{found} ± {error}, {asked}");
+        assert!((found - wanted).abs() < 4.0 * error, "{found} ± {error}, {wanted}");
     };
     let live =
         |load: &str| simulated(&format!("{load}\ncontent = {{ dedupe = 50, scope = \"live\" }}"));

@@ -69,8 +69,8 @@ fn a_rate_that_is_not_kept_is_told_and_one_that_is_kept_up_to_chance_is_not() {
         let rate = summary.rate.unwrap();
         assert_eq!(rate.kept, kept, "{spec}: {rate:?}");
         assert_eq!(rate.asked_iops.is_some(), !spec.contains("M/s"), "{spec}: {rate:?}");
-        let said = summary.notices.iter().any(|text| text.contains("was not kept"));
-        assert_eq!(said, !kept, "{spec}: {:?}", summary.notices);
+        let message = summary.notices.iter().any(|text| text.contains("was not kept"));
+        assert_eq!(message, !kept, "{spec}: {:?}", summary.notices);
     }
     let half = simulated(&format!("{one}\nrate = '24690/s'\nduration = '1s'"));
     let percent = half.summary().rate.unwrap().done_percent.unwrap();
@@ -458,7 +458,8 @@ fn through_the_page_cache_any_size_goes_and_libaio_says_that_depth_does_nothing_
         let (written, rest) = bytes[7..].split_at(200 * 2300);
         assert!(written.chunks(100).all(|part| part.iter().any(|byte| *byte != 0)), "{backend}");
         assert!(bytes[..7].iter().chain(rest).all(|byte| *byte == 0), "{backend}");
-        let said = summary.notices.iter().any(|text| text.contains("a depth of 8 has no effect"));
-        assert_eq!(said, backend == "libaio" && depth > 1, "{:?}", summary.notices);
+        let message =
+            summary.notices.iter().any(|text| text.contains("a depth of 8 has no effect"));
+        assert_eq!(message, backend == "libaio" && depth > 1, "{:?}", summary.notices);
     }
 }

@@ -27,8 +27,8 @@ fn a_device_that_lost_what_the_page_cache_held_is_never_verified() {
         let reported = run(&on(&device.path, &format!("{WRITE}{more}")));
         let summary = reported.summary();
         assert!(!summary.incomplete.is_empty(), "{more}: {:?}", summary.notices);
-        let said = summary.incomplete.join("; ");
-        assert!(said.contains("flush"), "{more}: {said}");
+        let message = summary.incomplete.join("; ");
+        assert!(message.contains("flush"), "{more}: {message}");
         let wrong = summary.verify.as_ref().map(|found| found.wrong_blocks());
         let (lost, all) = (9 * MIB / 4096, 16 * MIB / 4096);
         assert!(wrong.is_none_or(|wrong| wrong > lost && wrong < all), "{more}: {wrong:?}");
@@ -56,10 +56,13 @@ fn a_flush_that_fails_makes_a_buffered_load_incomplete_and_a_verified_one_too() 
         ("ops = { read = 100 }\npasses = 1\ndirect = false".to_owned(), true),
     ] {
         let Some(target) = mount(name, fault()) else { return };
-        let said = missing(target.path(), &spec);
-        assert_eq!(said.is_empty(), complete, "{spec}: {said:?}");
+        let message = missing(target.path(), &spec);
+        assert_eq!(message.is_empty(), complete, "{spec}: {message:?}");
         let Some(whole) = mount(name, Vec::new()) else { return };
-        let said = missing(whole.path(), &spec);
-        assert!(said.is_empty() || said[0].starts_with("Nothing was verified"), "{spec}: {said:?}");
+        let message = missing(whole.path(), &spec);
+        assert!(
+            message.is_empty() || message[0].starts_with("Nothing was verified"),
+            "{spec}: {message:?}"
+        );
     }
 }

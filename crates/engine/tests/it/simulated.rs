@@ -52,8 +52,8 @@ fn what_was_achieved_is_counted_in_the_block_that_content_is_asked_in() {
         );
         let achieved = reported.summary().achieved.as_ref().unwrap();
         assert_eq!(achieved.blocks, Some(blocks), "{block}");
-        let near = |figure: Option<f64>, asked: f64, points: f64| {
-            assert!((figure.unwrap() - asked).abs() < points, "{block}, {asked}: {achieved:?}");
+        let near = |figure: Option<f64>, wanted: f64, points: f64| {
+            assert!((figure.unwrap() - wanted).abs() < points, "{block}, {wanted}: {achieved:?}");
         };
         near(achieved.duplicate_percent, 40.0, 1.0);
         near(achieved.zero_percent, 20.0, 0.1);

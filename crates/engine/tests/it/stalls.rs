@@ -31,8 +31,8 @@ fn interrupted_in_a_stall(target: &Faulty, backend: &str, level: Level) {
     assert!(read.ios <= 102, "{what}: {}", read.ios);
     let given_up = |n: &String| n.contains("given up") || n.contains("did not come back");
     assert!(summary.notices.iter().any(given_up), "{what}: {:?}", summary.notices);
-    let said = |e: &Event| matches!(e, Event::Notice(text) if given_up(text));
-    assert!(reported.events.iter().any(said), "{what}: told while it ran");
+    let is_given_up = |e: &Event| matches!(e, Event::Notice(text) if given_up(text));
+    assert!(reported.events.iter().any(is_given_up), "{what}: told while it ran");
     // The time that was waited in vain belongs to the load.
     assert!(summary.duration_ns >= 700_000_000, "{what}: {}", summary.duration_ns);
     assert!(start.elapsed() < Duration::from_secs(60), "{what}: {:?}", start.elapsed());

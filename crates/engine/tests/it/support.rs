@@ -208,9 +208,9 @@ pub fn run_with(load: &Load, clock: &Clock, look: impl Fn(&Event, &Interrupt)) -
     let (mut rows, mut jobs, mut events) = (Vec::new(), Vec::new(), Vec::new());
     let result = engine::run(load, &context, &mut |event| {
         look(&event, &interrupt);
-        if let Event::Intervals { rows: more, jobs: own, .. } = &event {
+        if let Event::Intervals { rows: more, jobs: more_jobs, .. } = &event {
             rows.extend(more.iter().cloned());
-            jobs.extend(own.iter().cloned());
+            jobs.extend(more_jobs.iter().cloned());
         }
         events.push(event);
     });
@@ -256,10 +256,10 @@ fn jobs_agree(reported: &Reported) {
         let of_row = |job: &&JobRow| {
             (job.part.start_ns, &job.part.operation) == (row.start_ns, &row.operation)
         };
-        let own: Vec<_> = reported.jobs.iter().filter(of_row).collect();
-        assert_eq!(own.len(), summary.jobs.len());
-        assert_eq!(own.iter().map(|job| job.part.ios).sum::<u64>(), row.ios);
-        assert!(own.iter().all(|job| job.part.end_ns == row.end_ns));
+        let of_interval: Vec<_> = reported.jobs.iter().filter(of_row).collect();
+        assert_eq!(of_interval.len(), summary.jobs.len());
+        assert_eq!(of_interval.iter().map(|job| job.part.ios).sum::<u64>(), row.ios);
+        assert!(of_interval.iter().all(|job| job.part.end_ns == row.end_ns));
     }
     for job in summary.jobs.iter().filter(|job| !job.operations.is_empty()) {
         assert_eq!(job.operations.values().map(|op| op.ios).sum::<u64>(), job.ios);

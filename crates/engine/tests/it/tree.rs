@@ -65,16 +65,16 @@ pub(crate) fn run_with(
 ) -> (Result<LoadSummary, EngineError>, Vec<IntervalRow>, String) {
     let (clock, interrupt) = (Clock::real(), Interrupt::new());
     let context = Context { clock: &clock, interrupt: &interrupt, foreign_cpu: None };
-    let (mut rows, mut said) = (Vec::new(), String::new());
+    let (mut rows, mut notices) = (Vec::new(), String::new());
     let summary = engine::tree::run(load, &context, &mut |event| {
         look(&event, &interrupt);
         match event {
             Event::Intervals { rows: more, .. } => rows.extend(more),
-            Event::Notice(text) => said += &text,
+            Event::Notice(text) => notices += &text,
             _ => {}
         }
     });
-    (summary, rows, said)
+    (summary, rows, notices)
 }
 
 fn run(load: &TreeLoad) -> LoadSummary {
@@ -194,16 +194,16 @@ fn compare(place: &Path, ops: &str, workers: u32) {
     assert_eq!(summary.ended_by, "ios");
     let (streams, counts) = foretold(&load.spec, load.seed, operations);
     for (name, (done, expected, bytes)) in &counts {
-        let own = &summary.operations[name];
-        assert_eq!(own.errors, BTreeMap::new(), "{name}");
-        assert_eq!((own.ios, own.bytes), (*done, *bytes), "{name}");
-        assert_eq!(own.expected_errors.as_ref(), Some(expected), "{name}");
+        let figures = &summary.operations[name];
+        assert_eq!(figures.errors, BTreeMap::new(), "{name}");
+        assert_eq!((figures.ios, figures.bytes), (*done, *bytes), "{name}");
+        assert_eq!(figures.expected_errors.as_ref(), Some(expected), "{name}");
         let missed: u64 = expected.values().sum();
-        assert_eq!(own.attempted, Some(done + missed), "{name}");
-        assert_eq!(own.latency.is_some(), *done > 0, "{name}");
+        assert_eq!(figures.attempted, Some(done + missed), "{name}");
+        assert_eq!(figures.latency.is_some(), *done > 0, "{name}");
         let rows = rows.iter().filter(|row| row.operation == *name);
         let sum = rows.fold((0, 0), |sum, row| (sum.0 + row.ios, sum.1 + row.bytes));
-        assert_eq!(sum, (own.ios, own.bytes), "{name}: rows");
+        assert_eq!(sum, (figures.ios, figures.bytes), "{name}: rows");
     }
     let mut found = BTreeMap::new();
     names(place, &mut found);
@@ -238,9 +238,9 @@ fn operations_do_on_every_file_system_what_the_stream_says() {
         let Some(place) = on_loop(test, kind, folder.path()) else { continue };
         let ops = if kind == "ext4" { ALL.to_owned() } else { format!("{ALL},reflink=3") };
         for workers in [1, 4] {
-            let own = place.path.join(format!("of {workers}"));
-            fs::create_dir(&own).unwrap();
-            compare(&own, &ops, workers);
+            let directory = place.path.join(format!("of {workers}"));
+            fs::create_dir(&directory).unwrap();
+            compare(&directory, &ops, workers);
         }
     }
 }
@@ -274,8 +274,8 @@ fn what_does_not_fit_is_counted_with_its_bytes_and_its_file_is_known() {
     spec.size = Size::Fixed(50_000);
     let summary = run(&load(&place.path, spec, ios(3_000)));
     assert_eq!(summary.ended_by, "ios");
-    for (name, own) in &summary.operations {
-        assert_eq!(own.errors, BTreeMap::new(), "{name}");
+    for (name, figures) in &summary.operations {
+        assert_eq!(figures.errors, BTreeMap::new(), "{name}");
     }
     assert!(summary.operations["create"].expected_errors.as_ref().unwrap()["ENOSPC"] > 100);
     let mut found = BTreeMap::new();
@@ -288,10 +288,10 @@ fn what_does_not_fit_is_counted_with_its_bytes_and_its_file_is_known() {
 #[test]
 fn a_directory_that_is_not_fit_is_refused_and_nothing_is_made() {
     let folder = tempfile::tempdir().unwrap();
-    let refused = |path: &Path, kind: ErrorKind, said: &str| {
+    let refused = |path: &Path, kind: ErrorKind, phrase: &str| {
         let (summary, ..) = run_with(&load(path, spec("create=1", 10, 1), ios(10)), |_, _| {});
         let error = summary.unwrap_err();
-        assert!(error.kind() == kind && error.to_string().contains(said), "{error}");
+        assert!(error.kind() == kind && error.to_string().contains(phrase), "{error}");
     };
     refused(&folder.path().join("none/at/all"), ErrorKind::Usage, "cannot be made");
     let file = folder.path().join("f000000001");
@@ -307,8 +307,8 @@ fn a_directory_that_is_not_fit_is_refused_and_nothing_is_made() {
         let mut load = load(folder.path(), spec, ios(100));
         load.into_existing = true;
         assert_eq!(run(&load).tree.unwrap().files, 10);
-        let own = folder.path().join(format!("fathom-tree-{number}"));
-        assert_eq!(fs::read_dir(own).unwrap().count(), 10);
+        let made = folder.path().join(format!("fathom-tree-{number}"));
+        assert_eq!(fs::read_dir(made).unwrap().count(), 10);
     }
     assert_eq!(
         (fs::read_to_string(&file).unwrap().as_str(), fs::read_dir(folder.path()).unwrap().count()),
@@ -363,12 +363,12 @@ fn a_tree_that_is_never_seen_at_rest_says_so_and_its_load_is_not_whole() {
 #[test]
 fn an_interrupt_ends_a_load_and_equilibrium_is_seen_where_it_was_foretold() {
     let folder = tempfile::tempdir().unwrap();
-    let own = |name: &str| {
+    let made = |name: &str| {
         let path = folder.path().join(name);
         fs::create_dir(&path).unwrap();
         path
     };
-    let interrupted = load(&own("a"), spec("create=1,delete=1", 90, 2), seconds(60));
+    let interrupted = load(&made("a"), spec("create=1,delete=1", 90, 2), seconds(60));
     let (summary, ..) = run_with(&interrupted, |event, interrupt| {
         if matches!(event, Event::Intervals { .. }) {
             interrupt.request(Level::Finish);
@@ -379,7 +379,7 @@ fn an_interrupt_ends_a_load_and_equilibrium_is_seen_where_it_was_foretold() {
     let stop = TreeStop { equilibrium: true, ..TreeStop::default() };
     let mut spec = spec("create=40,stat=40,delete=20", 4_000, 2);
     spec.size = Size::Fixed(64);
-    let summary = run(&load(&own("b"), spec, stop));
+    let summary = run(&load(&made("b"), spec, stop));
     let facts = summary.tree.unwrap();
     assert_eq!(summary.ended_by, "equilibrium", "{facts:?}");
     let rest = &facts.equilibrium;
@@ -387,5 +387,5 @@ fn an_interrupt_ends_a_load_and_equilibrium_is_seen_where_it_was_foretold() {
     let part = facts.files as f64 / rest.predicted_files.unwrap();
     assert!((0.95..1.05).contains(&part), "{facts:?}");
     assert!(rest.bytes_at_rest_after.unwrap() > 5 * 4_000, "{rest:?}");
-    assert!(fs::metadata(own("c")).unwrap().nlink() >= 1);
+    assert!(fs::metadata(made("c")).unwrap().nlink() >= 1);
 }

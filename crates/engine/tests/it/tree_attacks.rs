@@ -57,7 +57,7 @@ fn names_of_somebody_else_are_neither_removed_nor_replaced() {
     let precious = outside.path().join("precious");
     fs::write(&precious, "precious").unwrap();
     let at = |index, kind| folder.path().join(Name::new(index, kind).as_str());
-    let own = |path: &Path| fs::symlink_metadata(path).ok().map(|found| found.ino());
+    let inode = |path: &Path| fs::symlink_metadata(path).ok().map(|found| found.ino());
     let mut foreign = Vec::new();
     let (summary, ..) = run_with(&load, |event, _| {
         if !matches!(event, Event::Intervals { .. }) || !foreign.is_empty() {
@@ -74,13 +74,15 @@ fn names_of_somebody_else_are_neither_removed_nor_replaced() {
             let made = outside.path().join(index.to_string());
             fs::hard_link(&precious, &made).unwrap();
             fs::rename(&made, &taken).unwrap();
-            foreign.extend([free, taken, directory].map(|path| (own(&path), path)));
+            foreign.extend([free, taken, directory].map(|path| (inode(&path), path)));
         }
     });
     let summary = summary.unwrap();
     assert_eq!((foreign.len(), summary.ended_by.as_str()), (12, "duration"));
-    let lost: Vec<_> =
-        foreign.iter().filter(|(before, path)| before.is_none() || own(path) != *before).collect();
+    let lost: Vec<_> = foreign
+        .iter()
+        .filter(|(before, path)| before.is_none() || inode(path) != *before)
+        .collect();
     assert!(lost.len() <= AT_ONCE, "{lost:?}");
     assert!(fs::metadata(&precious).unwrap().nlink() >= 9 - lost.len() as u64);
     for name in ["delete", "rename", "rmdir"] {
@@ -139,7 +141,7 @@ fn an_interrupt_while_directories_are_made_ends_the_load_before_its_first_operat
     let load = load(folder.path(), spec("create=1,delete=1", 90, 2), seconds(60));
     let summary = engine::tree::run(&load, &context, &mut |_| {}).unwrap();
     assert_eq!((summary.ended_by.as_str(), &summary.notices[..]), ("interrupted", &[][..]));
-    assert!(summary.operations.values().all(|own| own.attempted == Some(0)), "{summary:?}");
+    assert!(summary.operations.values().all(|figures| figures.attempted == Some(0)), "{summary:?}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
@@ -151,7 +153,7 @@ fn a_directory_that_is_moved_covered_or_exchanged_ends_the_load() {
         let leaf = folder.path().join("d0002/d0001");
         let mut done = false;
         let load = load(folder.path(), spec("create=5,delete=5", 90, 2), seconds(60));
-        let (summary, _, said) = run_with(&load, |event, interrupt| {
+        let (summary, _, message) = run_with(&load, |event, interrupt| {
             if !matches!(event, Event::Intervals { .. }) || done {
                 return;
             }
@@ -174,7 +176,10 @@ fn a_directory_that_is_moved_covered_or_exchanged_ends_the_load() {
         let _ = Command::new("umount").arg(&leaf).output();
         if summary.ended_by != "interrupted" {
             assert_eq!(summary.ended_by, "errors", "{attack}");
-            assert!(said.contains("d0002/d0001 is not where it was made"), "{attack}: {said}");
+            assert!(
+                message.contains("d0002/d0001 is not where it was made"),
+                "{attack}: {message}"
+            );
         }
         assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0, "{attack}");
     }

@@ -17,8 +17,8 @@ const READS: u64 = 400;
 pub(crate) fn of(stage: &StagePlan, stack: &StackPlan, devices: &Devices) -> Vec<CacheBound> {
     let ([aim], true) = (&stage.aims[..], stage.measured) else { return Vec::new() };
     let Some(load) = stage.load().filter(|_| aim.files.is_none()) else { return Vec::new() };
-    let own = stack.layers.iter().filter(|layer| layer.name == aim.target.name);
-    own.filter_map(|layer| bound(layer, load, aim.room(None), devices)).collect()
+    let layers = stack.layers.iter().filter(|layer| layer.name == aim.target.name);
+    layers.filter_map(|layer| bound(layer, load, aim.room(None), devices)).collect()
 }
 
 fn bound(

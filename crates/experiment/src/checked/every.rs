@@ -35,13 +35,13 @@ pub fn compose(file: &str, text: &str, choices: &PlanOptions) -> Result<Plan, Ex
     let mut reading = Reading::of(text);
     let mut found = std::mem::take(&mut error.mistakes);
     for _ in 0..ROUNDS {
-        if !reading.go_on(&found) {
+        if !reading.report_and_mend(&found) {
             break;
         }
         let Err(again) = whole::compose(file, &reading.copy.read(), choices) else { break };
         found = again.mistakes.into_iter().map(|mistake| reading.copy.placed(mistake)).collect();
     }
-    error.mistakes = reading.told;
+    error.mistakes = reading.reported;
     error.mistakes.sort_by_key(|mistake| mistake.span.as_ref().map(|span| span.start));
     Err(error)
 }
@@ -49,7 +49,7 @@ pub fn compose(file: &str, text: &str, choices: &PlanOptions) -> Result<Plan, Ex
 /// The mistakes found so far, and the mended copy of the text.
 struct Reading<'t> {
     copy: Copy<'t>,
-    told: Vec<Diagnostic>,
+    reported: Vec<Diagnostic>,
     /// Stand-in names, each with the name of the file that it replaces.
     stand_ins: Vec<(String, String)>,
     /// Places of keys that were removed or renamed in the copy.
@@ -84,20 +84,20 @@ enum About {
 
 impl<'t> Reading<'t> {
     fn of(text: &'t str) -> Self {
-        let (told, strange) = (Vec::new(), Vec::new());
+        let (reported, strange) = (Vec::new(), Vec::new());
         let (stand_ins, doubts) = (Vec::new(), Vec::new());
-        Self { copy: Copy::of(text), told, stand_ins, strange, doubts }
+        Self { copy: Copy::of(text), reported, stand_ins, strange, doubts }
     }
 
     /// Reports and mends the mistakes turn by turn, until some of a turn could be mended; returns false if none could.
-    fn go_on(&mut self, found: &[Diagnostic]) -> bool {
+    fn report_and_mend(&mut self, found: &[Diagnostic]) -> bool {
         (0..4).any(|turn| {
             let now: Vec<_> = found.iter().filter(|mistake| turn_of(mistake) == turn).collect();
             let sure = now.iter().filter(|mistake| self.is_sure(mistake));
             let mut sure: Vec<Diagnostic> = sure.map(|mistake| self.with_names(mistake)).collect();
             // Mistakes of the whole file are found again at each scale.
             sure.dedup();
-            self.told.extend(sure);
+            self.reported.extend(sure);
             let mut mended: Vec<Range<usize>> = Vec::new();
             for mistake in now {
                 let Some(span) = mistake.span.clone() else { continue };
@@ -116,8 +116,9 @@ impl<'t> Reading<'t> {
     /// Returns the mistake with the file's own names in place of stand-ins.
     fn with_names(&self, mistake: &Diagnostic) -> Diagnostic {
         let named = |text: &str| {
-            let one =
-                |text: String, (stand_in, own): &(String, String)| text.replace(stand_in, own);
+            let one = |text: String, (stand_in, written): &(String, String)| {
+                text.replace(stand_in, written)
+            };
             self.stand_ins.iter().fold(text.to_owned(), one)
         };
         let help = mistake.help.as_deref().map(named);
@@ -126,16 +127,17 @@ impl<'t> Reading<'t> {
 
     /// Tells whether a mistake is new, and no consequence of how others were mended.
     fn is_sure(&self, mistake: &Diagnostic) -> bool {
-        if self.told.contains(mistake) {
+        if self.reported.contains(mistake) {
             return false;
         }
         let Some(span) = &mistake.span else {
             return self.doubts.is_empty() || is_alone(mistake);
         };
-        let told = self.told.iter().filter_map(|told| told.span.as_ref());
+        let known = self.reported.iter().filter_map(|known| known.span.as_ref());
         // The mistake may be about a larger part around one that was reported already.
         let inside = self.strange.iter().any(|key| overlap(key, span));
-        if told.into_iter().any(|told| overlap(told, span)) || inside || self.lacks_strange(span) {
+        if known.into_iter().any(|known| overlap(known, span)) || inside || self.lacks_strange(span)
+        {
             return false;
         }
         is_alone(mistake)
@@ -158,9 +160,10 @@ impl<'t> Reading<'t> {
     /// Withdraws mistakes about a missing key of a table, since the unknown one at `key` may be meant for it.
     fn may_lack(&mut self, key: &Range<usize>) {
         let copy = &self.copy;
-        self.told.retain(|told| {
-            let adds = matches!(told.instead, Some(Mend::Add(_)));
-            let table = told.span.as_ref().filter(|_| adds).and_then(|at| copy.holding(at).next());
+        self.reported.retain(|earlier| {
+            let adds = matches!(earlier.instead, Some(Mend::Add(_)));
+            let table =
+                earlier.span.as_ref().filter(|_| adds).and_then(|at| copy.holding(at).next());
             !table.is_some_and(|table| overlap(&table.at, key))
         });
     }
@@ -279,14 +282,14 @@ impl Doubt {
             About::Anything => {
                 apart && name.is_some_and(|name| is_strange(name) && !of_layers(name))
             }
-            About::Name(own) => apart && name.is_none_or(|name| !may_be(name, own)),
+            About::Name(refused) => apart && name.is_none_or(|name| !may_be(name, refused)),
             About::Said(words) => {
                 apart && !words.iter().any(|words| mistake.message.contains(words))
             }
-            About::Variants(own) => match name {
+            About::Variants(stage) => match name {
                 Some(name) if is_strange(name) => true,
                 Some(name) => {
-                    let rest = name.strip_prefix(own.as_str());
+                    let rest = name.strip_prefix(stage.as_str());
                     apart && !rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
                 }
                 None => apart,
@@ -319,9 +322,12 @@ fn of_layers(name: &str) -> bool {
     is_word(name) || split(name).any(is_word)
 }
 
-/// Tells whether an unknown name may mean the thing whose own name was refused as `own`.
-fn may_be(name: &str, own: &str) -> bool {
-    name.is_empty() || own.is_empty() || name.contains(own) || nearest(own, [name]).is_some()
+/// Tells whether an unknown name may mean the thing whose own name was refused as `refused`.
+fn may_be(name: &str, refused: &str) -> bool {
+    name.is_empty()
+        || refused.is_empty()
+        || name.contains(refused)
+        || nearest(refused, [name]).is_some()
 }
 
 /// Tells whether a name has none of these words.
@@ -329,8 +335,8 @@ fn has_none(name: &str, words: &str) -> bool {
     let known: Vec<&str> = split(words).collect();
     // Very short words count only where they are the whole name.
     let is_one = |word: &&str| word.len() > 2 || word.len() == name.len();
-    let mut own = split(name).filter(is_one).peekable();
-    own.peek().is_some() && !own.any(|word| known.contains(&word))
+    let mut words_of_name = split(name).filter(is_one).peekable();
+    words_of_name.peek().is_some() && !words_of_name.any(|word| known.contains(&word))
 }
 
 /// The words of a text: names, and parts of names with blanks or dots.

@@ -24,13 +24,14 @@ pub(crate) fn layers(
     if stack.tops().count() < 2 {
         return Vec::new();
     }
-    let asked = file.question.iter().filter_map(|question| question.subject.layer.as_deref());
+    let questioned = file.question.iter().filter_map(|question| question.subject.layer.as_deref());
     let expected = file.expect.iter().flat_map(Expectation::layers);
     let drawn = file.picture.iter().filter_map(Picture::layer);
     let reported = file.reported.iter().filter_map(Reported::layer);
     let set = read.iter().flat_map(|stage| &stage.head.set);
     let set = set.filter_map(|setting| setting.name.split('.').next());
-    let mut named: BTreeSet<&str> = asked.chain(expected).chain(drawn).chain(reported).collect();
+    let mut named: BTreeSet<&str> =
+        questioned.chain(expected).chain(drawn).chain(reported).collect();
     named.extend(set.chain(planned.iter().flat_map(worked_on)));
     let tops = written.layers.iter().filter(|layer| stack.stands_on(&layer.name).is_none());
     let idle = tops.filter(|layer| !named.contains(layer.name.as_str()));

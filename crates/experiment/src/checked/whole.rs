@@ -21,9 +21,9 @@ pub(crate) fn compose(
 ) -> Result<Plan, ExperimentError> {
     let source = Source::read(file, text)?;
     let planned = source.plan(choices);
-    let asked = choices.scale.name();
+    let wanted_scale = choices.scale.name();
     let mut mistakes = planned.as_ref().err().map_or_else(Vec::new, |e| e.mistakes.clone());
-    for name in scales(&source.file, asked) {
+    for name in scales(&source.file, wanted_scale) {
         let whole = PlanOptions {
             scale: Scale::Asked(name.to_owned()),
             repeat: Some(Repeat::Fixed(1)),
@@ -32,7 +32,7 @@ pub(crate) fn compose(
             ..choices.clone()
         };
         // The plan that is asked for is there already, if it is of all variants.
-        let again = (name != asked || !choices.only.is_empty()).then(|| source.plan(&whole));
+        let again = (name != wanted_scale || !choices.only.is_empty()).then(|| source.plan(&whole));
         let wrong = match again.as_ref().unwrap_or(&planned) {
             Ok(plan) => inconsistent(&source.file, &plan.facts, name),
             Err(error) => error.mistakes.clone(),
@@ -42,7 +42,11 @@ pub(crate) fn compose(
                 other.span == mistake.span && is_same(&other.message, &mistake.message)
             };
             if !mistakes.iter().any(known) {
-                let at = if name == asked { String::new() } else { format!("At scale '{name}': ") };
+                let at = if name == wanted_scale {
+                    String::new()
+                } else {
+                    format!("At scale '{name}': ")
+                };
                 let message = format!("{at}{}", mistake.message);
                 mistakes.push(Diagnostic { message, ..mistake });
             }
@@ -68,11 +72,11 @@ fn is_same(other: &str, message: &str) -> bool {
 
 /// The scales at which the experiment can be planned: the one that is asked for and, if the file has scales, those and the two that every
 /// experiment has.
-fn scales<'a>(file: &'a File, asked: &'a str) -> Vec<&'a str> {
-    let own = file.scale.iter().map(|scale| scale.name.as_str());
+fn scales<'a>(file: &'a File, wanted: &'a str) -> Vec<&'a str> {
+    let written = file.scale.iter().map(|scale| scale.name.as_str());
     let usual = scale::USUAL.into_iter().filter(|_| !file.scale.is_empty());
     let mut once: Vec<&str> = Vec::new();
-    for name in [asked].into_iter().chain(own).chain(usual) {
+    for name in [wanted].into_iter().chain(written).chain(usual) {
         if !once.contains(&name) {
             once.push(name);
         }
@@ -101,7 +105,7 @@ fn unmeasured(variant: &VariantFacts, written: &[WrittenVariant]) -> Diagnostic 
     let message = format!("No stage of variant '{}' is measured", variant.name);
     let help = "set measure = true on one of its stages: 'only' keeps the measured ones from it";
     let span = written.iter().find(is).map(|entry| entry.name.span());
-    Diagnostic { span, ..Diagnostic::at(0..0, message, help).resting() }
+    Diagnostic { span, ..Diagnostic::at(0..0, message, help).if_rest_is_right() }
 }
 
 /// The stage or the layer of a figure that its variant does not have; that the file has them is checked elsewhere.
@@ -118,7 +122,9 @@ fn missing(figure: &VariantFigure, variant: &str, facts: &PlanFacts) -> Option<D
         let names: Vec<&str> = measured().map(|stage| stage.name.as_str()).collect();
         let message = format!("Variant '{}' has no measured stage '{name}'", variant.name);
         let help = format!("'only' keeps it away; the variant has: {}", names.join(", "));
-        return Some(Diagnostic::at(subject.places.at("stage"), message, help).naming(name));
+        return Some(
+            Diagnostic::at(subject.places.at("stage"), message, help).if_name_is_right(name),
+        );
     }
     let name = subject.layer.as_ref()?;
     if variant.stack.iter().any(|layer| layer.name == *name) {
@@ -127,5 +133,5 @@ fn missing(figure: &VariantFigure, variant: &str, facts: &PlanFacts) -> Option<D
     let names: Vec<&str> = variant.stack.iter().map(|layer| layer.name.as_str()).collect();
     let message = format!("Variant '{}' has no layer or device '{name}'", variant.name);
     let help = format!("name another variant; this one has: {}", names.join(", "));
-    Some(Diagnostic::at(subject.places.at("layer"), message, help).naming(name))
+    Some(Diagnostic::at(subject.places.at("layer"), message, help).if_name_is_right(name))
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use layers::{ActionKind, Asked, Kind, PartEffect, Place};
+use layers::{ActionKind, ActionRequest, Kind, PartEffect, Place};
 use results::model::StageData;
 use toml::{Spanned, Table as Settings};
 use units::{Key, Nanos, key};
@@ -64,7 +64,7 @@ impl Act {
             },
         );
         let message = format!("The action '{}' cannot be here: {why}", self.action.get_ref());
-        Diagnostic::at(self.action.span(), message, help).resting()
+        Diagnostic::at(self.action.span(), message, help).if_rest_is_right()
     }
 }
 
@@ -76,7 +76,7 @@ impl StageTask for Act {
         let name = self.action.get_ref();
         let no_layer = || {
             let message = format!("'{}' is no layer", target.name);
-            Diagnostic::at(stage.places.at("target"), message, "name one").resting()
+            Diagnostic::at(stage.places.at("target"), message, "name one").if_rest_is_right()
         };
         let (_, kind, _) = running.layer(&target.name).ok_or_else(no_layer)?;
         let Some(declared) = kind.actions.iter().find(|action| action.name == *name) else {
@@ -119,7 +119,7 @@ impl StageTask for Act {
                 "action" => self.action.span(),
                 _ => self.at.clone(),
             };
-            Diagnostic::of_setting(at, &error, kind).resting()
+            Diagnostic::of_setting(at, &error, kind).if_rest_is_right()
         };
         let of_layer = |key: &&String| kind.keys.iter().any(|known| known.name == **key);
         let new = self.keys.iter().filter(|(key, _)| of_layer(key));
@@ -127,8 +127,8 @@ impl StageTask for Act {
         settings.extend(new.map(|(key, value)| (key.clone(), value.clone())));
         let parsed = (kind.parse)(&settings).map_err(mistake)?;
         let place = Place { name: &layer.name, run_tag, inputs: &layer.inputs };
-        let asked = Asked { action: name, keys: &self.keys, before: &layer.settings };
-        let acted = parsed.act(&place, &asked).map_err(mistake)?;
+        let request = ActionRequest { action: name, keys: &self.keys, before: &layer.settings };
+        let acted = parsed.act(&place, &request).map_err(mistake)?;
         layer.settings = settings;
         if let Some(does) = declared.part {
             let planned = running.part(&target.name, does, &stage.name);

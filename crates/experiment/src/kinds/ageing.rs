@@ -174,7 +174,7 @@ impl StageTask for Ageing {
             let message =
                 format!("{wanted} of files do not fit '{}', which has {there}", target.name);
             let help = "age fewer files, in fewer rounds, or with smaller appends";
-            return Err(Diagnostic::at(stage.places.at("rounds"), message, help).resting());
+            return Err(Diagnostic::at(stage.places.at("rounds"), message, help).if_rest_is_right());
         }
         let about = stage.deadline.into_iter().fold(about(&plan, there), Nanos::min);
         Ok(vec![StagePlan { about, ..stage.planned(Task::Age(Box::new(plan)), target) }])

@@ -37,7 +37,7 @@ impl StageTask for Allocation {
             let Some(need) = on.running.allocates(layer) else { continue };
             if let Some(error) = need.refused {
                 let at = stage.places.at("do");
-                return Err(Diagnostic::at(at, error.message, error.help).resting());
+                return Err(Diagnostic::at(at, error.message, error.help).if_rest_is_right());
             }
             planned.push(one(layer, &need, stage, targets::over(layer, stage, stack)?));
         }
@@ -45,7 +45,7 @@ impl StageTask for Allocation {
             let message =
                 format!("Neither '{upper}' nor what is under it has anything to allocate");
             let help = format!("leave target out, or name one of: {}", stack.allocate.join(", "));
-            return Err(Diagnostic::at(stage.places.at("target"), message, help).resting());
+            return Err(Diagnostic::at(stage.places.at("target"), message, help).if_rest_is_right());
         }
         Ok(planned)
     }

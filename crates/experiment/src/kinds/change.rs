@@ -8,7 +8,7 @@ use layers::{Allocate, Kind, PartEffect, Place};
 use crate::planned::graph::StackPlan;
 use crate::stages::StageHead;
 use crate::written::diagnostic::Diagnostic;
-use crate::written::variants::meant;
+use crate::written::variants::nearest_hint;
 use plan::PlacedLayer;
 
 /// The layers of a stack with their current settings.
@@ -84,8 +84,8 @@ impl<'a> RunningLayers<'a> {
         layer: &str,
         stage: &StageHead,
     ) -> Result<(), Diagnostic> {
-        let own = self.layers.iter().find(|own| own.name == layer);
-        let Some(kind) = own.and_then(|own| layers::kind(&own.kind)) else { return Ok(()) };
+        let found = self.layers.iter().find(|found| found.name == layer);
+        let Some(kind) = found.and_then(|found| layers::kind(&found.kind)) else { return Ok(()) };
         let needed = |part: &str| kind.fills.iter().any(|fills| fills.part == Some(part));
         let mut gone = self.gone.iter();
         let Some((_, part, by)) = gone.find(|(of, part, _)| of == layer && needed(part)) else {
@@ -104,7 +104,7 @@ impl<'a> RunningLayers<'a> {
                 )
             },
         );
-        Err(Diagnostic::at(stage.places.at("do"), message, help).resting())
+        Err(Diagnostic::at(stage.places.at("do"), message, help).if_rest_is_right())
     }
 
     /// Notes that what is offered at `path` has another size from now on.
@@ -124,11 +124,13 @@ impl<'a> RunningLayers<'a> {
             let Some((layer, kind)) =
                 found.and_then(|layer| layers::kind(&layer.kind).map(|kind| (layer, kind)))
             else {
-                let near = meant(path, names.iter());
+                let near = nearest_hint(path, names.iter());
                 let help =
                     format!("{near}write set.\"layer.key\"; its layers are: {}", names.join(", "));
                 let message = format!("'{path}' names no setting of this stack");
-                return Err(Diagnostic::at(span, message, help).without().naming(name));
+                return Err(Diagnostic::at(span, message, help)
+                    .fix_by_removing()
+                    .if_name_is_right(name));
             };
             layer.settings.insert(key.to_owned(), setting.value.clone());
             let parsed = (kind.parse)(&layer.settings)
@@ -142,7 +144,7 @@ impl<'a> RunningLayers<'a> {
                     format!("these can: {able}")
                 };
                 let message = format!("'{key}' of '{name}' cannot change while it runs");
-                return Err(Diagnostic::at(span, message, help).without());
+                return Err(Diagnostic::at(span, message, help).fix_by_removing());
             };
             if let Some(does) = kind.change {
                 self.part(name, does, &stage.name)
@@ -166,5 +168,5 @@ fn change_out_of_order(
         || "leave it out".to_owned(),
         |action| format!("put a stage with action = \"{}\" before it", action.name),
     );
-    Diagnostic::at(span, format!("'{path}' cannot change here: {why}"), help).resting()
+    Diagnostic::at(span, format!("'{path}' cannot change here: {why}"), help).if_rest_is_right()
 }

@@ -130,7 +130,7 @@ impl Command {
                 ),
             };
             let mistake = refuse(format!("There is no corpus '{strange}'"), help);
-            return mistake.map_err(|mistake| mistake.naming(strange));
+            return mistake.map_err(|mistake| mistake.if_name_is_right(strange));
         }
         let mounts = self.argv.iter().any(|word| parts(word).any(|part| part == Part::Mount));
         if mounts && !matches!(target.offer, Offer::Directory { .. }) {
@@ -196,9 +196,8 @@ fn words(
     let (words, at) = match (argv, shell) {
         (Some(_), Some(shell)) => {
             let help = "write argv for a program with its arguments, or shell for a script";
-            return Err(
-                Diagnostic::at(shell.span(), "A command has both argv and shell", help).without()
-            );
+            return Err(Diagnostic::at(shell.span(), "A command has both argv and shell", help)
+                .fix_by_removing());
         }
         (None, None) => {
             let help = format!("add one: {}; or {}", ARGV.help(ARGV.name), SHELL.help(SHELL.name));
@@ -207,9 +206,8 @@ fn words(
         (Some(argv), None) => {
             if let Some(interpreter) = interpreter {
                 let help = "leave interpreter out: argv starts a program, not a script";
-                return Err(
-                    Diagnostic::at(interpreter.span(), "argv has no interpreter", help).without()
-                );
+                return Err(Diagnostic::at(interpreter.span(), "argv has no interpreter", help)
+                    .fix_by_removing());
             }
             let at = argv.span();
             let argv = argv.into_inner();

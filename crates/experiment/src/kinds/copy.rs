@@ -100,7 +100,7 @@ impl CopyStage {
                 self.from_offset.0
             );
             let help = "copy less, or leave size out to copy all that is there".to_owned();
-            return Err(mistake("from", message, help).resting());
+            return Err(mistake("from", message, help).if_rest_is_right());
         }
         let whole = bytes.0.is_multiple_of(self.block_size.0);
         let spec = LoadSpec {

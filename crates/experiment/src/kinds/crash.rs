@@ -72,7 +72,7 @@ pub(crate) fn check(
         Some(_) => return Ok(()),
     };
     let message = format!("Stage '{}' is to come during a load, but {why}", stage.name);
-    Err(Diagnostic::at(stage.places.at("during_load"), message, help).resting())
+    Err(Diagnostic::at(stage.places.at("during_load"), message, help).if_rest_is_right())
 }
 
 impl StageTask for Crash {
@@ -87,7 +87,9 @@ impl StageTask for Crash {
                         stage.name
                     );
                     let help = "model a disk, such as [devices.data] like = \"ssd\" and destage = \"at_flush\"; or leave power = \"cut\" out";
-                    return Err(Diagnostic::at(stage.places.at("do"), message, help).resting());
+                    return Err(
+                        Diagnostic::at(stage.places.at("do"), message, help).if_rest_is_right()
+                    );
                 }
                 boot(on, MachineEnd::PowerCut, "cut the power, and boot the machine anew")
             }

@@ -75,7 +75,7 @@ impl Fill {
         let Some(by) = table.table(&BY, "The load of a state")? else { return Ok(None) };
         let places = by.places();
         let by = load_of(by, &places, file)?;
-        Ok(Some(Self { goal: Goal::nothing(), by, places: Some(places) }))
+        Ok(Some(Self { goal: Goal::open_ended(), by, places: Some(places) }))
     }
 
     /// The load that a kind of layer declares for a state, as TOML.
@@ -84,7 +84,7 @@ impl Fill {
             let message = format!("The load of the state '{}' cannot be read", state.get_ref());
             Diagnostic::at(state.span(), message, error.to_string())
         })?;
-        Ok(Self { goal: Goal::nothing(), by, places: None })
+        Ok(Self { goal: Goal::open_ended(), by, places: None })
     }
 
     /// Sets the goal: a value of a layer's metric.

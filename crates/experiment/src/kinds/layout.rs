@@ -89,7 +89,7 @@ impl Layout {
             let (wanted, name) = (wanted.exact(), &target.name);
             let message = format!("{wanted} of files do not fit '{name}', which has {there}");
             let help = "lay out fewer or smaller files";
-            return Err(Diagnostic::at(stage.places.at("size"), message, help).resting());
+            return Err(Diagnostic::at(stage.places.at("size"), message, help).if_rest_is_right());
         }
         let folder = folder(stage)?;
         let files = Files { folder, first: 0, count: self.files, size: self.size, make: true };

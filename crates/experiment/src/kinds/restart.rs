@@ -46,17 +46,17 @@ pub(crate) fn plan(
 ) -> Result<Vec<StagePlan>, Diagnostic> {
     let (mut down, mut up) = (Vec::new(), Vec::new());
     for name in on.running.names() {
-        let layers::Restart { down: own, up: again, renews } =
+        let layers::Restart { down: steps, up: again, renews } =
             of_layer(&name, stage, &mut on.running)?;
         if way == Way::Down {
-            down.splice(0..0, own);
+            down.splice(0..0, steps);
         }
         up.extend(again);
         if let Some(part) = renews {
             let wrong = |why| Diagnostic::at(stage.places.at("do"), why, "leave the stage out");
             on.running
                 .part(&name, PartEffect::Renews(part), &stage.name)
-                .map_err(|why| wrong(why).resting())?;
+                .map_err(|why| wrong(why).if_rest_is_right())?;
         }
     }
     let steps = [down, between, up].concat();
@@ -73,7 +73,7 @@ fn of_layer(
     let cannot = |what: &str| {
         let message = format!("'{name}'{what} cannot be brought up again with what is on it");
         let help = "name the variants that can: only = [\"...\"]; or leave the stage out";
-        Diagnostic::at(at.clone(), message, help).resting()
+        Diagnostic::at(at.clone(), message, help).if_rest_is_right()
     };
     let Some((layer, kind, run_tag)) = running.layer(name) else { return Err(cannot("")) };
     let wrong = |error: layers::SettingError| Diagnostic::of_setting(at.clone(), &error, kind);

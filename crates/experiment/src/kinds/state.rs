@@ -100,7 +100,9 @@ impl StateStage {
     ) -> Result<(KindFacts, Box<dyn StageTask>), Diagnostic> {
         if let (Some(_), false) = (&self.by, matches!(state.by, StateMethod::Load { .. })) {
             let message = format!("No load brings a layer to the state '{}'", state.name);
-            return Err(Diagnostic::at(stage.places.at("by"), message, "leave 'by' out").without());
+            return Err(
+                Diagnostic::at(stage.places.at("by"), message, "leave 'by' out").fix_by_removing()
+            );
         }
         Ok(match state.by {
             StateMethod::Nothing => (steps::READ.facts, Box::new(Steps::Read)),
@@ -130,7 +132,7 @@ impl StageTask for StateStage {
         };
         let place = Place { name: &layer.name, run_tag, inputs: &layer.inputs };
         let mistake = |e: layers::SettingError| {
-            Diagnostic::at(self.state.span(), e.to_string(), e.help).resting()
+            Diagnostic::at(self.state.span(), e.to_string(), e.help).if_rest_is_right()
         };
         let parsed = (kind.parse)(&layer.settings).map_err(mistake)?;
         parsed.reachable(&place, state.name, self.by.is_none()).map_err(mistake)?;
@@ -138,7 +140,10 @@ impl StageTask for StateStage {
         let plan = StatePlan {
             layer: name.clone(),
             state: state.name.to_owned(),
-            criteria: criteria.into_iter().map(|criterion| told(criterion, &on.stack)).collect(),
+            criteria: criteria
+                .into_iter()
+                .map(|criterion| known_criterion(criterion, &on.stack))
+                .collect(),
             round,
             otherwise: self.otherwise,
         };
@@ -166,14 +171,14 @@ impl StageTask for StateStage {
     /// Returns the needs of a discard, if one may bring a layer to this state.
     fn needs(&self) -> Needs {
         let states = layers::kinds().iter().flat_map(|kind| kind.states);
-        let mut own = states.filter(|state| state.name == self.state.get_ref());
-        let trims = own.any(|state| matches!(state.by, StateMethod::Discard));
+        let mut wanted = states.filter(|state| state.name == self.state.get_ref());
+        let trims = wanted.any(|state| matches!(state.by, StateMethod::Discard));
         if trims { Steps::Trim.needs() } else { Needs::default() }
     }
 }
 
 /// Replaces a criterion about runs of writes by one about the size of a write where runs are not recorded: that says less, but is always known.
-fn told(criterion: Criterion, stack: &StackPlan) -> Criterion {
+fn known_criterion(criterion: Criterion, stack: &StackPlan) -> Criterion {
     if criterion.metric == machine::RUN_BYTES && !stack.records(&criterion.layer) {
         return Criterion { metric: machine::WRITE_BYTES.to_owned(), ..criterion };
     }

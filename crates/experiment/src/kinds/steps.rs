@@ -101,11 +101,11 @@ impl StageTask for Steps {
     }
 
     fn needs(&self) -> Needs {
-        let own = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+        let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
         match self {
             Self::Trim => Needs {
-                packages: own(&["util-linux"]),
-                tools: own(&["blkdiscard", "fstrim"]),
+                packages: owned(&["util-linux"]),
+                tools: owned(&["blkdiscard", "fstrim"]),
                 ..Needs::default()
             },
             _ => Needs::default(),

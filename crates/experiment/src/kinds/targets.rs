@@ -110,7 +110,9 @@ pub(crate) fn aims(
                 let message =
                     format!("The files '{name}' are in '{}', not in '{within}'", aim.target.name);
                 let help = "leave target out: files = \"...\" says where";
-                return Err(Diagnostic::at(stage.places.at("target"), message, help).without());
+                return Err(
+                    Diagnostic::at(stage.places.at("target"), message, help).fix_by_removing()
+                );
             }
             Ok(vec![aim.clone()])
         }
@@ -121,9 +123,9 @@ pub(crate) fn aims(
                     return Ok(Aim { share, ..aim.clone() });
                 }
                 // The share belongs to the name.
-                let own = layer(name, stage, stack);
-                let own = own.map_err(|wrong| Diagnostic { instead: None, ..wrong })?;
-                let target = unburdened(own, stage, stack)?;
+                let target = layer(name, stage, stack);
+                let target = target.map_err(|wrong| Diagnostic { instead: None, ..wrong })?;
+                let target = unburdened(target, stage, stack)?;
                 Ok(Aim { share, ..Aim::alone(device(target, stage)?) })
             };
             shares.iter().map(aim).collect()

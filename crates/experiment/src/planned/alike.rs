@@ -39,9 +39,9 @@ pub(crate) fn block_sizes(
 
 /// The devices under a device or layer.
 fn devices<'a>(name: &str, facts: &'a [LayerFacts]) -> Vec<&'a LayerFacts> {
-    let Some(own) = facts.iter().find(|facts| facts.name == name) else { return Vec::new() };
-    if own.on.is_empty() {
-        return vec![own];
+    let Some(layer) = facts.iter().find(|facts| facts.name == name) else { return Vec::new() };
+    if layer.on.is_empty() {
+        return vec![layer];
     }
-    own.on.values().flat_map(|below| devices(below, facts)).collect()
+    layer.on.values().flat_map(|below| devices(below, facts)).collect()
 }

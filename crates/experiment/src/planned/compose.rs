@@ -173,7 +173,8 @@ fn planned<'t>(
 /// Returns the mistakes in questions, pictures, expectations and reported figures.
 fn of_figures(parsed: &File, read: &Read, variants: &Variants) -> Vec<Diagnostic> {
     // Without a measured stage nothing has figures.
-    let none: Vec<_> = read.stages.iter().filter_map(|own| stages::check_measured(own)).collect();
+    let none: Vec<_> =
+        read.stages.iter().filter_map(|stage| stages::check_measured(stage)).collect();
     if !none.is_empty() {
         return none;
     }
@@ -258,7 +259,7 @@ impl PlannedVariant<'_, '_> {
             && self.machine == other.machine
             && self.stack.does_as(&other.stack)
             && self.stages.len() == other.stages.len()
-            && self.stages.iter().zip(&other.stages).all(|(own, other)| own.does_as(other))
+            && self.stages.iter().zip(&other.stages).all(|(stage, other)| stage.does_as(other))
     }
 }
 
@@ -289,13 +290,13 @@ impl Read {
 
 /// Removes repetitions of mistakes, which parts shared by several variants cause.
 fn once(mistakes: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let mut told: Vec<Diagnostic> = Vec::new();
+    let mut unique: Vec<Diagnostic> = Vec::new();
     for mistake in mistakes {
-        if !told.contains(&mistake) {
-            told.push(mistake);
+        if !unique.contains(&mistake) {
+            unique.push(mistake);
         }
     }
-    told
+    unique
 }
 
 /// The stages of all variants; stages of one name that do the same operations and pick the same figures are listed once.
@@ -349,7 +350,7 @@ fn assemble(file: &File, choices: &PlanOptions, made: &[PlannedVariant], command
             }
         })
         .collect();
-    let needs = made.iter().fold(commands.clone(), |all, made| all.beside(&made.stack.needs));
+    let needs = made.iter().fold(commands.clone(), |all, made| all.joined(&made.stack.needs));
     Plan {
         run_tag: choices.run_tag.clone(),
         seed: choices.seed,

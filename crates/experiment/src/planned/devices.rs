@@ -69,7 +69,8 @@ pub(crate) fn read(variant: &Variant, name: &str) -> Result<Devices, Vec<Diagnos
                     "The device '{role}' is a file that is only read, and cannot be modelled"
                 );
                 let help = "leave like and faults out, or give size in place of file";
-                mistakes.push(Diagnostic::at(given.table.place(key), message, help).without());
+                mistakes
+                    .push(Diagnostic::at(given.table.place(key), message, help).fix_by_removing());
             }
             (None, Some(_)) if !given.attributes.is_usual() => {
                 let key =
@@ -78,14 +79,15 @@ pub(crate) fn read(variant: &Variant, name: &str) -> Result<Devices, Vec<Diagnos
                     format!("The device '{role}' is a file that is only read, and stays as it is");
                 let help =
                     format!("leave {} out, or give size in place of file", ATTRIBUTES.join(", "));
-                mistakes.push(Diagnostic::at(given.table.place(key), message, help).without());
+                mistakes
+                    .push(Diagnostic::at(given.table.place(key), message, help).fix_by_removing());
             }
             (None, Some(_)) if !given.environment.is_empty() => {
                 let setting = &given.environment[0].setting;
                 let message =
                     format!("The device '{role}' is a file that is only read: it has no {setting}");
                 let at = given.table.place(setting);
-                mistakes.push(Diagnostic::at(at, message, "leave it out").without());
+                mistakes.push(Diagnostic::at(at, message, "leave it out").fix_by_removing());
             }
             (None, Some(_)) if given.write_runs.is_some() => {
                 let message = format!(
@@ -93,7 +95,7 @@ pub(crate) fn read(variant: &Variant, name: &str) -> Result<Devices, Vec<Diagnos
                 );
                 let help = "leave write_runs out, or give size in place of file";
                 let at = given.table.place("write_runs");
-                mistakes.push(Diagnostic::at(at, message, help).without());
+                mistakes.push(Diagnostic::at(at, message, help).fix_by_removing());
             }
             (None, Some(image)) => match image_of(image.get_ref(), name) {
                 Ok(found) => {
@@ -105,7 +107,9 @@ pub(crate) fn read(variant: &Variant, name: &str) -> Result<Devices, Vec<Diagnos
                 let message = format!("The device '{role}' needs either a size or a file");
                 let help = "give size = \"12G\" for a stack to stand on, or file = \"data.img\" to copy from";
                 mistakes.push(match both {
-                    Some(_) => Diagnostic::at(given.table.place("file"), message, help).without(),
+                    Some(_) => {
+                        Diagnostic::at(given.table.place("file"), message, help).fix_by_removing()
+                    }
                     None => Diagnostic::at(given.table.at(), message, help).add(&SIZE),
                 });
             }
@@ -142,14 +146,14 @@ fn model(device: &Device, size: u64) -> Result<Option<ModelPlan>, Diagnostic> {
         );
         let help = "say what it is like, as in like = \"ssd\"";
         return Err(Diagnostic::at(device.table.place("destage"), message, help)
-            .without()
-            .resting());
+            .fix_by_removing()
+            .if_rest_is_right());
     }
     let Some(like) = &device.like else {
         return faults.map_or(Ok(None), |faults| {
             let message = "Only a modelled disk can have faults";
             let help = "say what it is like, as in like = \"hdd\"; like = \"memory\" is as fast as it can be";
-            Err(Diagnostic::at(faults.span(), message, help).without().resting())
+            Err(Diagnostic::at(faults.span(), message, help).fix_by_removing().if_rest_is_right())
         });
     };
     let wrong = |span, error: &disk::Error| Diagnostic::at(span, error.to_string(), error.help());
@@ -159,7 +163,9 @@ fn model(device: &Device, size: u64) -> Result<Option<ModelPlan>, Diagnostic> {
     if let Some(faults) = faults {
         for (i, fault) in faults.get_ref().iter().enumerate() {
             let place = format!("faults[{i}]");
-            fault.check(&place, size).map_err(|error| wrong(faults.span(), &error).without())?;
+            fault
+                .check(&place, size)
+                .map_err(|error| wrong(faults.span(), &error).fix_by_removing())?;
         }
         list.clone_from(faults.get_ref());
     }

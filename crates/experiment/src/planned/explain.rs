@@ -169,7 +169,7 @@ fn variants(plan: &Plan) -> Vec<ExplainedVariant> {
         .collect()
 }
 
-fn variant(cell: &CellPlan, facts: &VariantFacts, asked: &[AskedMetric]) -> ExplainedVariant {
+fn variant(cell: &CellPlan, facts: &VariantFacts, questions: &[AskedMetric]) -> ExplainedVariant {
     let shown = |steps: &[layers::step::Step]| -> Vec<String> {
         steps.iter().map(|s| s.action.show()).collect()
     };
@@ -184,8 +184,8 @@ fn variant(cell: &CellPlan, facts: &VariantFacts, asked: &[AskedMetric]) -> Expl
             let short = load.written_blocks();
             let short = short.and_then(|blocks| content.length_warning(blocks, load.jobs));
             let all = content.warnings().into_iter().chain(flushes).chain(short);
-            let told = all.filter(|warning| reduces || !warning.is_of_reduction());
-            told.map(|warning| warning.to_string()).collect::<Vec<_>>()
+            let relevant = all.filter(|warning| reduces || !warning.is_of_reduction());
+            relevant.map(|warning| warning.to_string()).collect::<Vec<_>>()
         })
         .collect();
     warnings.dedup();
@@ -212,7 +212,7 @@ fn variant(cell: &CellPlan, facts: &VariantFacts, asked: &[AskedMetric]) -> Expl
             .iter()
             .flat_map(|stage| stage.caches.iter().map(|bound| most(&stage.name, bound)))
             .collect(),
-        stages: cell.stages.iter().map(|planned| stage(planned, facts, asked)).collect(),
+        stages: cell.stages.iter().map(|planned| stage(planned, facts, questions)).collect(),
         down: cell.up.iter().rev().flat_map(|s| s.undo.iter().map(|a| a.show())).collect(),
         samples: cell
             .probes
@@ -243,7 +243,7 @@ fn most(stage: &str, bound: &CacheBound) -> String {
     )
 }
 
-fn stage(stage: &StagePlan, facts: &VariantFacts, asked: &[AskedMetric]) -> String {
+fn stage(stage: &StagePlan, facts: &VariantFacts, questions: &[AskedMetric]) -> String {
     let known = facts.stages.iter().find(|known| known.name == stage.name);
     let before: String = stage.before.iter().map(|step| format!("{}; then ", step.about)).collect();
     let amount = stage.ios.zip(stage.load()).map(|(ios, load)| {
@@ -265,11 +265,11 @@ fn stage(stage: &StagePlan, facts: &VariantFacts, asked: &[AskedMetric]) -> Stri
         None if about.ends_with(&format!("for {}", stage.about)) => String::new(),
         None => format!(", about {}", stage.about),
     };
-    let natural = stage.driven().is_some_and(|load| texture::suits(asked, load));
+    let natural = stage.driven().is_some_and(|load| texture::suits(questions, load));
     let why =
         if natural { " (texture natural, which suits the CPU time that is asked)" } else { "" };
     // A load that ends by its number of I/Os has named the number already.
-    let said = stage.load().is_some_and(|load| load.ios.is_some());
-    let amount = amount.filter(|_| !said).unwrap_or_default();
+    let is_shown = stage.load().is_some_and(|load| load.ios.is_some());
+    let amount = amount.filter(|_| !is_shown).unwrap_or_default();
     format!("{before}{}{measured}: {about}{why}{amount}{time}", stage.name)
 }

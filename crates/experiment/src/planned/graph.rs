@@ -69,11 +69,11 @@ pub(crate) fn build(
         built.offers.insert(role.clone(), Offer::Block { device, bytes: size.0 });
     }
     let used = |role: &&String| variant.layers.iter().any(|l| l.on.names().any(|on| on == *role));
-    let own = devices
+    let of_devices = devices
         .environment
         .iter()
-        .filter(|asked| asked.role.as_ref().is_some_and(|role| used(&role)));
-    built.environment = environment.iter().chain(own).cloned().collect();
+        .filter(|setting| setting.role.as_ref().is_some_and(|role| used(&role)));
+    built.environment = environment.iter().chain(of_devices).cloned().collect();
     built.up = layers::set_up(&built.environment);
     built.needs = environment::needs(&built.environment);
     for role in sizes.keys().filter(used) {
@@ -183,8 +183,9 @@ impl StackPlan {
         }));
         let shown = attributes.into_iter().flat_map(disk::Attributes::shown);
         settings.extend(shown.map(|(key, value)| (key.to_owned(), value)));
-        let asked = self.environment.iter().filter(|asked| asked.role.as_deref() == Some(role));
-        settings.extend(asked.map(|asked| (asked.setting.clone(), asked.value.clone())));
+        let of_device =
+            self.environment.iter().filter(|wanted| wanted.role.as_deref() == Some(role));
+        settings.extend(of_device.map(|wanted| (wanted.setting.clone(), wanted.value.clone())));
         let name = role.to_owned();
         let on = BTreeMap::new();
         let computed = Vec::new();
@@ -196,7 +197,8 @@ impl StackPlan {
 
     /// Places the block devices of a layer over those that it stands on: the uppermost of them is called like the layer.
     fn place(&mut self, nodes: &[NamedDevice], on: &BTreeMap<String, String>) {
-        let below = on.values().filter(|name| self.placed.iter().any(|own| own.name == **name));
+        let below =
+            on.values().filter(|name| self.placed.iter().any(|device| device.name == **name));
         let below: Vec<String> = below.cloned().collect();
         let next = |at: usize| nodes.get(at + 1).map(|next| vec![next.name.clone()]);
         let placed = nodes.iter().enumerate().map(|(at, node)| PlacedDevice {
@@ -220,8 +222,8 @@ impl StackPlan {
         let (step, probe) = layers::machine::record_writes(&device, run_tag);
         self.up.push(step);
         self.probes.push(probe);
-        let own = self.facts.iter_mut().filter(|facts| facts.name == role);
-        own.for_each(|facts| {
+        let recorded = self.facts.iter_mut().filter(|facts| facts.name == role);
+        recorded.for_each(|facts| {
             facts.settings.insert("write_runs".to_owned(), "true".to_owned());
         });
     }
@@ -257,7 +259,7 @@ impl StackPlan {
         }
         let below = on.clone();
         let place = Place { name: &written.name, run_tag, inputs: &inputs };
-        let raised = layer.raise(&place).map_err(|error| mistake(error).resting())?;
+        let raised = layer.raise(&place).map_err(|error| mistake(error).if_rest_is_right())?;
         self.layers.push(PlacedLayer {
             kind: written.kind.clone(),
             name: written.name.clone(),
@@ -376,7 +378,7 @@ fn named_inputs(
                 "Layer '{name}' stands on nothing: {} needs no device",
                 with_article(kind.name)
             );
-            return Err(wrong(message, "leave 'on' out".into()).without());
+            return Err(wrong(message, "leave 'on' out".into()).fix_by_removing());
         }
         (On::Before, [one]) => {
             let Some(before) = before else {

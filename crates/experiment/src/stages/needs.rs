@@ -7,6 +7,6 @@ use plan::{Corpus, Needs};
 
 /// Returns what all stages need.
 pub(crate) fn needs(stages: &[Stage], corpora: &BTreeMap<String, Corpus>) -> Needs {
-    let all = stages.iter().fold(Needs::default(), |all, stage| all.beside(&stage.task.needs()));
+    let all = stages.iter().fold(Needs::default(), |all, stage| all.joined(&stage.task.needs()));
     Needs { corpora: corpora.clone(), ..all }
 }

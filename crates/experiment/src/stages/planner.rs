@@ -58,7 +58,7 @@ impl StageHead {
                     );
                     let help = "take the deadline away, or wait less";
                     let at = self.places.at("deadline");
-                    return Err(Diagnostic::at(at, message, help).without());
+                    return Err(Diagnostic::at(at, message, help).fix_by_removing());
                 }
                 step.deadline_s = step.deadline_s.min(deadline.0.div_ceil(Nanos::PER_SECOND));
             }
@@ -72,7 +72,7 @@ impl StageHead {
         let all: f64 = aims.iter().map(|aim| aim.share.0).sum();
         for aim in &aims {
             let size = aim.bytes();
-            let wrong = |error| workload_mistake(&error, &self.places).resting();
+            let wrong = |error| workload_mistake(&error, &self.places).if_rest_is_right();
             spec.check_target(size, 512).map_err(wrong)?;
             let files = aim.files.as_ref().map_or(1, |files| files.count.max(1));
             let part = spec.part(aim.share.0 / all / files as f64);
@@ -114,7 +114,7 @@ impl StageHead {
             self.name
         );
         let help = "give it more time, or take the deadline away";
-        Err(Diagnostic::at(self.places.at("deadline"), message, help).without())
+        Err(Diagnostic::at(self.places.at("deadline"), message, help).fix_by_removing())
     }
 
     /// Returns a stage of this head with `task`, its load fields empty.

@@ -67,5 +67,5 @@ fn nowhere(stage: &StageHead) -> Diagnostic {
         ),
         "give the setting to the stage that follows",
     )
-    .resting()
+    .if_rest_is_right()
 }

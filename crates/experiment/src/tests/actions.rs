@@ -42,7 +42,7 @@ fn the_index_is_closed_and_opened_in_an_order_that_the_kernel_answers_to() {
         staged("", &stages(fine)).unwrap_or_else(|error| panic!("{fine:?}: {error}"));
     }
     let taken = "the index of 'vdo' is not there: stage '0 index-close' took it away";
-    for (words, said, remedy) in [
+    for (words, phrase, remedy) in [
         (&["index-enable"][..], "the index of 'vdo' is there", "index-close"),
         (&["index-close", "index-create"], taken, "index-enable"),
         (&["index-close", "index-lost"], taken, "index-enable"),
@@ -57,7 +57,7 @@ fn the_index_is_closed_and_opened_in_an_order_that_the_kernel_answers_to() {
         (&["no dedupe", "index-lost"], "'index-create' needs an open index", "dedupe = true"),
     ] {
         let error = staged("", &stages(words)).expect_err("an order that cannot be");
-        assert!(error.contains(said) && error.contains(remedy), "{words:?}: {error}");
+        assert!(error.contains(phrase) && error.contains(remedy), "{words:?}: {error}");
     }
     assert!(staged("dedupe = false", &stages(&["index-disable"])).is_err());
 }

@@ -125,7 +125,7 @@ fn with(wrong: &[&Wrong]) -> String {
 }
 
 /// The places of all that is told of a text.
-fn told(text: &str) -> Vec<Range<usize>> {
+fn places_of_mistakes(text: &str) -> Vec<Range<usize>> {
     let mistakes = plan(text).err().map_or_else(Vec::new, |error| error.mistakes);
     mistakes.into_iter().map(|mistake| mistake.span.unwrap_or(0..0)).collect()
 }
@@ -137,7 +137,7 @@ fn render(text: &str) -> String {
 /// Tells whether of `wrong` all are told, and nothing else; the error says what is not so.
 fn exactly(wrong: &[&Wrong]) -> Result<(), String> {
     let text = with(wrong);
-    let mut left = told(&text);
+    let mut left = places_of_mistakes(&text);
     let mut missing = Vec::new();
     for wrong in wrong {
         let place = wrong.place(&text).unwrap_or_default();
@@ -159,17 +159,20 @@ fn turns(wrong: &[&Wrong]) -> (usize, String) {
     let mut left: Vec<&Wrong> = wrong.to_vec();
     for turn in 0..=wrong.len() {
         let text = with(&left);
-        let told = told(&text);
-        if told.is_empty() {
+        let found = places_of_mistakes(&text);
+        if found.is_empty() {
             return (turn, text);
         }
-        let places: Vec<_> = left.iter().map(|own| own.place(&text).unwrap_or_default()).collect();
+        let places: Vec<_> =
+            left.iter().map(|wrong| wrong.place(&text).unwrap_or_default()).collect();
         let is_at =
             |at: &Range<usize>, place: &Range<usize>| at.start < place.end && place.start < at.end;
-        let alarm = told.iter().find(|at| !places.iter().any(|place| is_at(at, place)));
+        let alarm = found.iter().find(|at| !places.iter().any(|place| is_at(at, place)));
         assert!(alarm.is_none(), "{}", render(&text));
         let mut places = places.iter();
-        left.retain(|_| places.next().is_some_and(|place| !told.iter().any(|at| is_at(at, place))));
+        left.retain(|_| {
+            places.next().is_some_and(|place| !found.iter().any(|at| is_at(at, place)))
+        });
     }
     panic!("{}", render(&with(&left)));
 }
@@ -180,8 +183,9 @@ fn each_mistake_alone_is_told_once_and_nothing_beside() {
     let mut failed = String::new();
     for wrong in WRONG.iter().chain(FAR) {
         let shown = render(&with(&[wrong]));
-        let said = shown.contains(wrong.2).then_some(()).ok_or_else(|| format!("no {}\n", wrong.2));
-        if let Err(why) = exactly(&[wrong]).and(said) {
+        let message =
+            shown.contains(wrong.2).then_some(()).ok_or_else(|| format!("no {}\n", wrong.2));
+        if let Err(why) = exactly(&[wrong]).and(message) {
             failed += &format!("--- {}\n{why}{shown}\n", wrong.1);
         }
     }
@@ -191,11 +195,11 @@ fn each_mistake_alone_is_told_once_and_nothing_beside() {
 #[test]
 fn a_file_that_begins_with_its_name_is_not_said_to_lack_it() {
     let stack = "[[stack]]\nlayer = \"vdo\"\non = \"data\"\nlogical_size = \"1G\"\n";
-    for (device, said) in [("data", "holds not one slab"), ("\"s.w\"", "s.w")] {
+    for (device, phrase) in [("data", "holds not one slab"), ("\"s.w\"", "s.w")] {
         let text =
             format!("name = \"x\"\nabout = \"x\"\n[devices.{device}]\nsize = \"1G\"\n{stack}");
         let shown = render(&text);
-        assert!(shown.contains(said) && !shown.contains("key 'name'"), "{shown}");
+        assert!(shown.contains(phrase) && !shown.contains("key 'name'"), "{shown}");
     }
 }
 
@@ -245,7 +249,7 @@ fn of_two_mistakes_both_are_told_and_nothing_beside() {
 
 #[test]
 fn a_name_that_is_refused_itself_is_never_what_was_meant() {
-    let of = |said: &str| WRONG.iter().find(|wrong| wrong.1.contains(said)).unwrap();
+    let of = |phrase: &str| WRONG.iter().find(|wrong| wrong.1.contains(phrase)).unwrap();
     let shown = render(&with(&[of("\"vdoo\""), of("vod.bio_threads"), of("vdoz")]));
     assert_eq!(shown.matches("did you mean 'vdo'?").count(), 3, "{shown}");
     let far = FAR.iter().find(|far| far.1.starts_with("layer")).unwrap();

@@ -7,17 +7,17 @@ const TEXT: &str = "name = \"x\"\nabout = \"x\"\nrepeat = 1\n[devices.data]\nsiz
                     on = \"data\"\n[[stage]]\ndo = \"load\"\nmeasure = true\nops = { write = 100 }\nduration = \"1s\"\n";
 
 /// Returns what is said of the text with `to` in place of `from`.
-fn said(from: &str, to: &str) -> String {
+fn refusal(from: &str, to: &str) -> String {
     assert!(TEXT.contains(from), "{from}");
     plan(&TEXT.replace(from, to)).expect_err(to).render(false)
 }
 
 #[test]
 fn more_cells_than_can_be_are_refused_before_any_is_made() {
-    let shown = said("repeat = 1", "repeat = 1000000000");
+    let shown = refusal("repeat = 1", "repeat = 1000000000");
     assert!(shown.contains("test.toml:3") && shown.contains("at most 1,000"), "{shown}");
     assert!(shown.contains("repeat at most 1000 times"), "{shown}");
-    assert!(said("repeat = 1", "repeat = 1001").contains("1,001 cells"));
+    assert!(refusal("repeat = 1", "repeat = 1001").contains("1,001 cells"));
     assert_eq!(plan(&TEXT.replace("repeat = 1", "repeat = 1000")).unwrap().cells.len(), 1000);
     // Of the caller's own number of repeats no line of the file is to blame.
     let many = PlanOptions { repeat: Some(crate::Repeat::Fixed(u32::MAX)), ..choices() };
@@ -68,7 +68,7 @@ fn each_bound_is_named_with_the_value_that_passes_it() {
         ("\"1s\"", "\"1s\"\njobs = 100000", "100000", "1024"),
         ("\"1s\"", "\"1s\"\ndepth = 99999999999", "99999999999", "32768"),
     ] {
-        let shown = said(from, to);
+        let shown = refusal(from, to);
         assert!(shown.contains(value) && shown.contains(bound), "{value}, {bound}:\n{shown}");
     }
 }

@@ -38,8 +38,11 @@ fn the_most_that_a_cache_hits_and_the_least_time_for_it_are_told_before_the_run(
     let seconds = bound.warm_up_ns.unwrap() as f64 / 1e9;
     let rate = bound.chunks as f64 / seconds;
     assert!((50.0..500.0).contains(&rate), "{bound:?}");
-    let said = explain(&planned).variants[0].bounds.join("\n");
-    assert!(said.contains("reads: of the reads at most ") && said.contains("64 KiB"), "{said}");
+    let message = explain(&planned).variants[0].bounds.join("\n");
+    assert!(
+        message.contains("reads: of the reads at most ") && message.contains("64 KiB"),
+        "{message}"
+    );
 }
 
 #[test]

@@ -69,9 +69,9 @@ fn figures_are_picked_from_what_is_printed() {
     assert_eq!((figures["files"].from, figures["shared"].from), (Output::Stdout, Output::Stderr));
     let mut picker = plan::FigurePicker::of(figures);
     for line in ["3 files", "12 files"] {
-        picker.see(Output::Stdout, Some(line));
+        picker.add_line(Output::Stdout, Some(line));
     }
-    picker.see(Output::Stderr, Some("shared: 7.5"));
+    picker.add_line(Output::Stderr, Some("shared: 7.5"));
     assert_eq!(picker.found(), [("files".to_owned(), 12.0), ("shared".to_owned(), 7.5)].into());
 }
 
@@ -105,7 +105,7 @@ fn a_corpus_can_be_made_and_differ_between_variants() {
 #[test]
 fn mistakes_in_a_corpus_that_is_made_are_told_at_their_keys() {
     let reads = "argv = [\"ls\", \"{corpus.t}\"]";
-    for (keys, at, told) in [
+    for (keys, at, phrase) in [
         ("size = \"5G\"", "size", "a corpus may take 4 GiB"),
         ("size = \"0\"", "size", "0 B has no files"),
         ("size = \"1G\"\nfile_size = \"1k\"", "file_size", "more than 200,000 files"),
@@ -122,8 +122,8 @@ fn mistakes_in_a_corpus_that_is_made_are_told_at_their_keys() {
         ("size = \"1M\"\ncontent = { profile = \"none.json\" }", "corpora.t", "none.json"),
         ("size = \"1M\"\ncolour = 1", "colour", "has no key 'colour'"),
     ] {
-        let said = refused(&format!("[corpora.t]\n{keys}"), reads, at);
-        assert!(said.contains(told), "{keys}: {said}");
+        let message = refused(&format!("[corpora.t]\n{keys}"), reads, at);
+        assert!(message.contains(phrase), "{keys}: {message}");
     }
 }
 
@@ -166,14 +166,14 @@ fn every_key_of_a_command_is_told_at_its_line_with_what_it_takes() {
         ("argv = []", "argv = []"),
         ("shell = \" \"", "shell = "),
     ] {
-        let said = refused("", stage, line);
-        assert!(said.contains("takes") && said.contains("as in"), "{stage}\n{said}");
+        let message = refused("", stage, line);
+        assert!(message.contains("takes") && message.contains("as in"), "{stage}\n{message}");
     }
 }
 
 #[test]
 fn what_makes_no_command_is_told_with_what_to_write() {
-    for (stage, line, said) in [
+    for (stage, line, phrase) in [
         ("", "[[stage]]", "neither argv nor shell"),
         ("argv = [\"ls\"]\nshell = \"ls\"", "shell = ", "both argv and shell"),
         ("argv = [\"ls\"]\ninterpreter = \"/bin/sh\"", "interpreter", "leave interpreter out"),
@@ -190,13 +190,16 @@ fn what_makes_no_command_is_told_with_what_to_write() {
         ),
         ("argv = [\"ls\", \"{mount}\"]\ntarget = \"linear\"", "target", "'xfs' stands on it"),
     ] {
-        let told = refused("", stage, line);
-        assert!(told.contains(said), "{stage}\n{told}");
+        let message = refused("", stage, line);
+        assert!(message.contains(phrase), "{stage}\n{message}");
     }
     let device =
         text("", "argv = [\"ls\", \"{mount}\"]").replace("[[stack]]\nlayer = \"xfs\"\n", "");
-    let told = plan(&device).unwrap_err().render(false);
-    assert!(told.contains("is a block device") && told.contains("write {target}"), "{told}");
+    let message = plan(&device).unwrap_err().render(false);
+    assert!(
+        message.contains("is a block device") && message.contains("write {target}"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -206,7 +209,7 @@ fn what_makes_no_corpus_is_told_with_what_to_write() {
     std::fs::write(&file, "x").unwrap();
     let file = format!("path = \"{}\"", file.display());
     let reads = "argv = [\"ls\", \"{corpus.t}\"]";
-    for (keys, line, said) in [
+    for (keys, line, phrase) in [
         ("", "[corpora.t]", "either a package, a path or a size"),
         ("package = \"git\"\npath = \"/etc\"", "path = ", "either a package, a path or a size"),
         ("package = \"git\"\nlevels = 2", "levels = ", "either a package, a path or a size"),
@@ -218,22 +221,22 @@ fn what_makes_no_corpus_is_told_with_what_to_write() {
         ("content = { dedupe = \"5%\" }", "[corpora.t]", "no key 'size', which it needs"),
         ("pakage = \"git\"", "pakage", "did you mean 'package'"),
     ] {
-        let told = refused(&format!("[corpora.t]\n{keys}"), reads, line);
-        assert!(told.contains(said), "{keys}\n{told}");
+        let message = refused(&format!("[corpora.t]\n{keys}"), reads, line);
+        assert!(message.contains(phrase), "{keys}\n{message}");
     }
     let git = "package = \"git\"";
-    let told = refused(&format!("[corpora.t]\n{git}"), "argv = [\"ls\"]", "[corpora.t]");
-    assert!(told.contains("Nothing uses the corpus 't'"), "{told}");
-    let told = refused(
+    let message = refused(&format!("[corpora.t]\n{git}"), "argv = [\"ls\"]", "[corpora.t]");
+    assert!(message.contains("Nothing uses the corpus 't'"), "{message}");
+    let message = refused(
         &format!("[corpora.xfs]\n{git}"),
         "argv = [\"ls\", \"{corpus.xfs}\"]",
         "[corpora.xfs]",
     );
-    assert!(told.contains("of a corpus and of a layer"), "{told}");
-    let told = refused(&format!("[corpora.\"a b\"]\n{git}"), "argv = [\"ls\"]", "[corpora");
-    assert!(told.contains("cannot be the name of a corpus"), "{told}");
-    let told = refused("[[corpora]]", "argv = [\"ls\"]", "[[corpora]]");
-    assert!(told.contains("corpora takes"), "{told}");
+    assert!(message.contains("of a corpus and of a layer"), "{message}");
+    let message = refused(&format!("[corpora.\"a b\"]\n{git}"), "argv = [\"ls\"]", "[corpora");
+    assert!(message.contains("cannot be the name of a corpus"), "{message}");
+    let message = refused("[[corpora]]", "argv = [\"ls\"]", "[[corpora]]");
+    assert!(message.contains("corpora takes"), "{message}");
 }
 
 #[test]
@@ -264,7 +267,7 @@ fn a_figure_that_a_command_prints_can_be_asked_for_and_expected() {
 
 #[test]
 fn a_figure_that_no_command_prints_is_told_with_those_that_are() {
-    for (asks, line, told) in [
+    for (asks, line, phrase) in [
         ("[[question]]\nmetric = \"file\"", "metric", "did you mean 'files'?"),
         ("[[question]]\nmetric = \"zzzzzz\"", "metric", "figures of commands here: files"),
         (
@@ -276,16 +279,16 @@ fn a_figure_that_no_command_prints_is_told_with_those_that_are() {
         ("[[question]]\nmetric = \"files\"\nstage = \"wrok\"", "stage", "did you mean 'work'?"),
         ("[[expect]]\nmetric = \"fils\"\nabove = 1", "metric", "did you mean 'files'?"),
     ] {
-        let said = refused("", &format!("{PICKING}{asks}"), line);
-        assert!(said.contains(told), "{asks}: {said}");
+        let message = refused("", &format!("{PICKING}{asks}"), line);
+        assert!(message.contains(phrase), "{asks}: {message}");
     }
-    for (figure, told) in [
+    for (figure, phrase) in [
         ("figures.iops = { pattern = '(1)' }", "a figure of Fathom's own"),
         ("figures.n = { pattern = '(1)', unit = \"miles\" }", "unit cannot be \"miles\""),
         ("figures.n = { pattern = '(1)', better = \"more\" }", "better cannot be \"more\""),
     ] {
-        let said = refused("", &format!("shell = \"ls\"\n{figure}"), "figures");
-        assert!(said.contains(told), "{figure}: {said}");
+        let message = refused("", &format!("shell = \"ls\"\n{figure}"), "figures");
+        assert!(message.contains(phrase), "{figure}: {message}");
     }
 }
 
@@ -345,7 +348,7 @@ fn what_cannot_be_set_of_a_corpus_is_told_where_it_is_set() {
             "[corpora.t]\npackage = \"git\"\n[[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\n{set}"
         )
     };
-    for (set, told) in [
+    for (set, phrase) in [
         ("set.\"corpus.t.package\" = \"no name!\"", "no name of a Debian package"),
         ("set.\"corpus.t.package\" = 7", "package cannot be 7"),
         ("set.\"corpus.t.size\" = \"1G\"", "either a package, a path or a size"),
@@ -353,8 +356,8 @@ fn what_cannot_be_set_of_a_corpus_is_told_where_it_is_set() {
         ("set.\"corpus.t.colour\" = 1", "has no key 'colour'"),
         ("set.\"corpus.u.package\" = \"git\"", "corpora: corpus.t"),
     ] {
-        let said = refused(&variant(set), reads, "set.");
-        assert!(said.contains(told), "{set}: {said}");
+        let message = refused(&variant(set), reads, "set.");
+        assert!(message.contains(phrase), "{set}: {message}");
     }
 }
 

@@ -16,9 +16,9 @@ const READS: &str = "ops = { randread = 100 }\nduration = \"2s\"";
 
 /// Each text with what its only mistake stands in and says.
 fn refuses(wrong: &[(String, &str, &str)]) {
-    for (text, line, said) in wrong {
+    for (text, line, phrase) in wrong {
         let shown = only_mistake(text, line);
-        assert!(shown.contains(said), "no '{said}' in\n{shown}");
+        assert!(shown.contains(phrase), "no '{phrase}' in\n{shown}");
     }
 }
 
@@ -113,7 +113,7 @@ fn a_layer_that_nobody_uses_is_refused_where_a_stack_has_several_tops() {
         (beside("", ""), "layer = \"vdo\"", "target = \"vdo\""),
         (beside("target = \"vdo\"", ""), "layer = \"linear\"", "target = \"plain\""),
     ]);
-    let asked = "[[question]]\nmetric = \"saving_percent\"\nlayer = \"vdo\"";
-    plan(&beside("", asked)).unwrap();
+    let question = "[[question]]\nmetric = \"saving_percent\"\nlayer = \"vdo\"";
+    plan(&beside("", question)).unwrap();
     plan(&beside("target = { vdo = 50, plain = 50 }", "")).unwrap();
 }

@@ -53,13 +53,13 @@ fn variants_and_factors_differ_in_the_environment_and_equal_levels_are_refused()
     assert_eq!(names, ["merging 0", "merging 2"]);
     let values = crossed.facts.variants.iter().map(|v| v.stack[0].settings["nomerges"].as_str());
     assert_eq!(values.collect::<Vec<_>>(), ["0", "2"]);
-    let own = "[[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\nset.\"environment.cpu_governor\" = \"powersave\"";
-    let plan_of = plan(&text("", own)).unwrap();
-    let asked = |name: &str| {
+    let variants = "[[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\nset.\"environment.cpu_governor\" = \"powersave\"";
+    let plan_of = plan(&text("", variants)).unwrap();
+    let values_of = |name: &str| {
         let cell = plan_of.cells.iter().find(|cell| cell.variant == name).unwrap();
-        cell.environment.iter().map(|asked| asked.value.clone()).collect::<Vec<_>>()
+        cell.environment.iter().map(|setting| setting.value.clone()).collect::<Vec<_>>()
     };
-    assert_eq!((asked("a"), asked("b")), (vec![], vec!["powersave".to_owned()]));
+    assert_eq!((values_of("a"), values_of("b")), (vec![], vec!["powersave".to_owned()]));
     let level = |name: &str, value: &str| {
         format!("{{ name = \"{name}\", set = {{ \"device.data.nomerges\" = {value} }} }}")
     };
@@ -74,7 +74,7 @@ fn all_that_is_wrong_with_an_environment_is_told_at_once_with_what_is_taken() {
     let device = "scheduler = \"a b\"\nnomerges = 3\nnr_requests = 2\nread_ahead_kb = 7\nmax_sectors_kb = \"1M\"\nwrite_cache_mode = \"off\"";
     let machine = "[environment]\ncpu_governer = \"performance\"\ntuned_profile = 5.5";
     let error = plan(&text(device, machine)).unwrap_err();
-    let said: Vec<_> = error.mistakes.iter().map(|m| m.message.clone()).collect();
+    let shown: Vec<_> = error.mistakes.iter().map(|m| m.message.clone()).collect();
     let wanted = [
         "scheduler cannot be 'a b'",
         "nomerges cannot be '3'",
@@ -85,7 +85,7 @@ fn all_that_is_wrong_with_an_environment_is_told_at_once_with_what_is_taken() {
         "An environment has no key 'cpu_governer'",
     ];
     for wanted in wanted {
-        assert!(said.iter().any(|said| said.contains(wanted)), "{wanted}: {said:?}");
+        assert!(shown.iter().any(|shown| shown.contains(wanted)), "{wanted}: {shown:?}");
     }
     let help = |of: &str| {
         let found = error.mistakes.iter().find(|m| m.message.contains(of));
@@ -100,7 +100,7 @@ fn all_that_is_wrong_with_an_environment_is_told_at_once_with_what_is_taken() {
         ("", "[devices.old]\nfile = \"/dev/null\"\nnomerges = 1", "it has no nomerges"),
     ] {
         let error = plan(&text(device, rest)).unwrap_err();
-        let said: Vec<_> = error.mistakes.iter().map(|m| m.message.clone()).collect();
-        assert!(said.iter().any(|said| said.contains(wanted)), "{wanted}: {said:?}");
+        let shown: Vec<_> = error.mistakes.iter().map(|m| m.message.clone()).collect();
+        assert!(shown.iter().any(|shown| shown.contains(wanted)), "{wanted}: {shown:?}");
     }
 }

@@ -101,7 +101,7 @@ fn what_a_source_reported_is_kept_in_its_order_with_the_figure_it_stands_for() {
         .map(|v| (v.figure.stage.as_deref(), v.figure.variant.as_str(), v.value))
         .collect();
     assert_eq!(shown, [(Some("cold"), "slow", 1.5), (Some("warm"), "cached", 30.0)]);
-    for (from, to, said) in [
+    for (from, to, phrase) in [
         ("unit = \"MB/s\"", "", "no key 'unit'"),
         ("\"slow\"", "\"slw\"", "did you mean 'slow'?"),
         ("\"warm\"", "\"warn\"", "did you mean 'warm'?"),
@@ -111,7 +111,10 @@ fn what_a_source_reported_is_kept_in_its_order_with_the_figure_it_stands_for() {
         ("what = \"table 1\"", "whot = \"table 1\"", "what"),
     ] {
         let shown = with(&keys.replace(from, to)).expect_err(to).render(false);
-        assert!(shown.contains(said) && shown.contains("help:"), "{to}: no '{said}' in\n{shown}");
+        assert!(
+            shown.contains(phrase) && shown.contains("help:"),
+            "{to}: no '{phrase}' in\n{shown}"
+        );
     }
     let nan = with(&keys.replace("value = 30", "value = nan")).unwrap_err().render(false);
     assert!(nan.contains("value cannot be NaN"), "{nan}");
@@ -121,7 +124,7 @@ fn what_a_source_reported_is_kept_in_its_order_with_the_figure_it_stands_for() {
 
 #[test]
 fn what_cannot_be_expected_names_the_key_and_the_remedy() {
-    for (keys, said) in [
+    for (keys, phrase) in [
         ("metric = \"iops\"", "one of 'above', 'below' and 'near'"),
         ("metric = \"iops\"\nabove = 1\nbelow = 2", "only one of 'above', 'below' and 'near'"),
         ("metric = \"iops\"\nnear = 5", "How near"),
@@ -145,7 +148,10 @@ fn what_cannot_be_expected_names_the_key_and_the_remedy() {
         ("metric = \"iops\"\nabove = 5\ndiffers = 5", "differs takes"),
     ] {
         let shown = expecting(keys).expect_err(keys);
-        assert!(shown.contains(said) && shown.contains("help:"), "{keys}: no '{said}' in\n{shown}");
+        assert!(
+            shown.contains(phrase) && shown.contains("help:"),
+            "{keys}: no '{phrase}' in\n{shown}"
+        );
     }
 }
 
@@ -159,7 +165,7 @@ fn refused_in(name: &str, keys: &str) -> String {
 
 #[test]
 fn a_figure_that_nothing_here_can_have_is_refused_with_what_has_it() {
-    for (name, keys, said) in [
+    for (name, keys, phrase) in [
         (
             "cache-first-look",
             "metric = \"hit_percent\"\noperation = \"randread\"",
@@ -215,7 +221,10 @@ fn a_figure_that_nothing_here_can_have_is_refused_with_what_has_it() {
         ),
     ] {
         let shown = refused_in(name, keys);
-        assert!(shown.contains(said) && shown.contains("help:"), "{keys}: no '{said}' in\n{shown}");
+        assert!(
+            shown.contains(phrase) && shown.contains("help:"),
+            "{keys}: no '{phrase}' in\n{shown}"
+        );
     }
 }
 
@@ -263,12 +272,12 @@ fn a_load_of_a_tree_is_asked_about_by_operation_and_as_a_whole() {
     ];
     let plan = on_a_tree(&asked.join("\n")).unwrap();
     assert_eq!((plan.facts.questions.len(), plan.facts.pictures.len()), (4, 1));
-    for (asked, said) in [
+    for (asked, phrase) in [
         ("metric = \"iops\"\noperation = \"append\"", "No measured stage does 'append'"),
         ("metric = \"tree_files\"\noperation = \"create\"", "is a figure of loads of trees"),
     ] {
         let error = on_a_tree(&format!("[[question]]\n{asked}")).unwrap_err();
-        assert!(error.contains(said), "{error}");
+        assert!(error.contains(phrase), "{error}");
     }
     let error =
         expecting("metric = \"tree_files\"\nstage = \"warm\"\nnear = 1\ntolerance = \"1 %\"");

@@ -63,7 +63,7 @@ fn a_plan_with_a_fill_travels_through_json_unchanged() {
 fn what_is_missing_or_wrong_in_a_fill_is_told_at_its_place() {
     let until = |text: &str| format!("until = {{ {text} }}\n{BY}");
     let by = |text: &str| format!("{UNTIL}\nby = {{ {text} }}");
-    for (fill, line, said) in [
+    for (fill, line, phrase) in [
         (BY.to_owned(), "[[stage]]", "has no goal"),
         (UNTIL.to_owned(), "[[stage]]", "no key 'by'"),
         (format!("until = 5\n{BY}"), "until = 5", "used_percent"),
@@ -126,7 +126,7 @@ fn what_is_missing_or_wrong_in_a_fill_is_told_at_its_place() {
         (format!("{UNTIL}\n{BY}\ntarget = \"cash\""), "cash", "'cash'"),
     ] {
         let shown = refused(&fill, line);
-        assert!(shown.contains(said), "{fill}: no '{said}' in\n{shown}");
+        assert!(shown.contains(phrase), "{fill}: no '{phrase}' in\n{shown}");
     }
 }
 

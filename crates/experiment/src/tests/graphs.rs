@@ -17,11 +17,11 @@ fn cache(from: &str, to: &str) -> Result<Plan, String> {
     plan(&text.replacen(from, to, 1)).map_err(|error| error.render(false))
 }
 
-/// Checks that the shipped cache experiment with one text replaced is refused, and that the refusal holds all of `said`.
-fn refused(from: &str, to: &str, said: &[&str]) {
+/// Checks that the shipped cache experiment with one text replaced is refused, and that the refusal holds all of `phrase`.
+fn refused(from: &str, to: &str, phrase: &[&str]) {
     let shown = cache(from, to).expect_err(to);
-    for said in said {
-        assert!(shown.contains(said), "{to}: no '{said}' in\n{shown}");
+    for phrase in phrase {
+        assert!(shown.contains(phrase), "{to}: no '{phrase}' in\n{shown}");
     }
 }
 
@@ -71,9 +71,9 @@ fn a_set_of_devices_is_a_list_of_equal_ones() {
     let listed = inputs("on = [\"two\", \"one\"]");
     assert_eq!(listed["member1"].path(), "{device.two}");
     assert_eq!(listed, inputs("on = { member1 = \"two\", member2 = \"one\" }"));
-    let refused = |on: &str, more: &str, said: &str| {
+    let refused = |on: &str, more: &str, phrase: &str| {
         let shown = set(on, more).expect_err(on);
-        assert!(shown.contains(said), "{on}: no '{said}' in\n{shown}");
+        assert!(shown.contains(phrase), "{on}: no '{phrase}' in\n{shown}");
     };
     refused("on = \"one\"", "", "needs 2 inputs");
     refused("on = \"one\"", "", "on = [\"...\", \"...\"], with up to 8 names");
@@ -153,9 +153,9 @@ fn stages_that_are_no_load_become_steps() {
 
 #[test]
 fn a_question_is_of_a_stage_and_an_operation_or_a_layer_that_is_measured() {
-    let asked = "metric = \"iops\"\nstage = \"cold\"\noperation = \"randread\"";
+    let of_stage = "metric = \"iops\"\nstage = \"cold\"\noperation = \"randread\"";
     let of_layer = "metric = \"used_percent\"\nstage = \"cold\"\nlayer = \"cache\"";
-    let plan = cache(asked, of_layer).unwrap();
+    let plan = cache(of_stage, of_layer).unwrap();
     let question = &plan.facts.questions[0];
     assert_eq!(question.stage.as_deref(), Some("cold"));
     assert_eq!((question.operation.as_deref(), question.layer.as_deref()), (None, Some("cache")));
@@ -196,7 +196,7 @@ fn an_action_on_a_part_that_earlier_stages_took_away_or_left_is_refused_where_it
     ] {
         staged(fine).unwrap_or_else(|error| panic!("{error}"));
     }
-    for (actions, said, remedy) in [
+    for (actions, phrase, remedy) in [
         (&["attach"][..], "the cache of 'tier' is there: nothing took it away", "\"split\""),
         (&["split", "split"], "not there: stage '0 split' took it away", "\"attach\""),
         (&["split", "restart"], "The action 'restart' cannot be here", "\"attach\""),
@@ -208,7 +208,7 @@ fn an_action_on_a_part_that_earlier_stages_took_away_or_left_is_refused_where_it
         ),
     ] {
         let shown = staged(actions).expect_err("an order that cannot be");
-        assert!(shown.contains(said) && shown.contains(remedy), "{actions:?}: {shown}");
+        assert!(shown.contains(phrase) && shown.contains(remedy), "{actions:?}: {shown}");
         let last = actions[actions.len() - 1];
         let key = if last == "fill" { "do" } else { "action" };
         assert!(shown.contains(&format!("{key} = \"{last}\"")), "{shown}");
@@ -240,7 +240,8 @@ fn latency_by_layer_is_of_every_block_device_over_those_that_it_stands_on_and_of
     else {
         unreachable!()
     };
-    let placed: Vec<_> = devices.iter().map(|own| (&*own.name, own.on.join(" "))).collect();
+    let placed: Vec<_> =
+        devices.iter().map(|device| (&*device.name, device.on.join(" "))).collect();
     let wanted = [
         ("vdo", "vdo-pool"),
         ("vdo-pool", "vdo-data"),
@@ -252,10 +253,8 @@ fn latency_by_layer_is_of_every_block_device_over_those_that_it_stands_on_and_of
     let wanted = wanted.map(|(name, on)| (name, on.to_owned()));
     assert_eq!(placed, wanted);
     // Whatever it began is ended with the stack, and after a kill.
-    let undone = cell
-        .up
-        .iter()
-        .flat_map(|step| &step.undo)
-        .any(|action| matches!(action, Action::Untrace { instance: own } if own == instance));
+    let undone = cell.up.iter().flat_map(|step| &step.undo).any(
+        |action| matches!(action, Action::Untrace { instance: untraced } if untraced == instance),
+    );
     assert!(undone, "{instance}");
 }

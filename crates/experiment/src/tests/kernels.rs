@@ -36,8 +36,11 @@ fn a_kernel_is_one_more_thing_of_a_machine_that_may_differ() {
     assert_eq!(plan.kernels(), named(&["6.1", "6.12"]));
     assert_eq!(plan.facts.variants[1].machine["kernel"], "6.12");
     assert_eq!(planned(&format!("{TWO}{LOAD}")).kernels(), [None]);
-    let own = "[machine]\nkernel = \"/boot/vmlinuz-6.5 mine\"\n";
-    assert_eq!(planned(&format!("{own}{TWO}{LOAD}")).kernels(), named(&["/boot/vmlinuz-6.5 mine"]));
+    let machine = "[machine]\nkernel = \"/boot/vmlinuz-6.5 mine\"\n";
+    assert_eq!(
+        planned(&format!("{machine}{TWO}{LOAD}")).kernels(),
+        named(&["/boot/vmlinuz-6.5 mine"])
+    );
 }
 
 #[test]
@@ -87,7 +90,7 @@ fn file_systems_are_made_for_the_oldest_kernel_of_a_comparison_in_every_variant(
     let two = on(&["7.3", "5.10"], &format!("{FILES}{LIST}"));
     assert_eq!((format(&two, 0), format(&two, 1)), ("5.10".into(), "5.10".into()));
     assert_eq!(format(&planned(&format!("{FILES}{LIST}")), 0), "");
-    let own = on(&["7.3", "5.10"], &format!("{FILES}format = \"6.12\"\n{LIST}"));
-    assert_eq!(format(&own, 1), "6.12", "who says it knows why");
+    let named = on(&["7.3", "5.10"], &format!("{FILES}format = \"6.12\"\n{LIST}"));
+    assert_eq!(format(&named, 1), "6.12", "who says it knows why");
     assert_eq!(format(&on(&["6.1.0-50-amd64"], &format!("{FILES}{LIST}")), 0), "6.1");
 }

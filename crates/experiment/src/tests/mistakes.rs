@@ -43,8 +43,10 @@ fn refused_among_others(text: &str, line: &str, path: &str) {
     let all = plan(text).expect_err(text).mistakes;
     let line = at..at + line.len();
     let on_line = |m: &&Diagnostic| m.span.as_ref().is_some_and(|s| line.contains(&s.start));
-    let mut own = all.iter().filter(on_line);
-    let (Some(mistake), None) = (own.next(), own.next()) else { panic!("{text}\n{all:?}") };
+    let mut on_this_line = all.iter().filter(on_line);
+    let (Some(mistake), None) = (on_this_line.next(), on_this_line.next()) else {
+        panic!("{text}\n{all:?}")
+    };
     says_what_it_takes(mistake.clone(), text, path);
 }
 
@@ -110,7 +112,8 @@ fn every_key_of_an_ageing_is_told_at_its_line_with_what_it_takes() {
     let keys = "files rounds append runs_per_file bytes duration thin_out fill fill_file read";
     for key in keys.split(' ') {
         let line = format!("{key} = [5]");
-        let needed = ["files = 5", "rounds = 6"].into_iter().filter(|own| !own.starts_with(key));
+        let needed =
+            ["files = 5", "rounds = 6"].into_iter().filter(|needed| !needed.starts_with(key));
         let needed = Vec::from_iter(needed).join("\n");
         let stage = format!("[[stage]]\ndo = \"age\"\n{needed}\n{line}");
         // There is no directory to make old either.
@@ -232,9 +235,9 @@ fn a_name_is_neither_empty_nor_endless_and_holds_no_control_character() {
             (text(DEVICE, &line, LOAD, ""), line.clone()),
             (with(format!("[devices.\"{bad}\"]\nsize = \"1G\"")), format!("[devices.\"{bad}\"]")),
         ] {
-            let said = mistake(&whole, &line);
-            assert!(said.message.contains("name"), "{said:?}");
-            assert!(!said.message.contains('\u{1b}'), "{said:?}");
+            let shown = mistake(&whole, &line);
+            assert!(shown.message.contains("name"), "{shown:?}");
+            assert!(!shown.message.contains('\u{1b}'), "{shown:?}");
         }
     }
     let fits = format!("[[variant]]\nname = \"{}\"", "ä".repeat(64));
@@ -246,31 +249,31 @@ fn what_is_asked_twice_or_used_by_nothing_is_refused() {
     let with = |rest: &str| text(DEVICE, LAYER, LOAD, rest);
     let twice =
         "[[question]]\nmetric = \"iops\"\n[[question]]\nthreshold = \"5%\"\nmetric   = \"iops\"";
-    let said = mistake(&with(twice), "metric   = \"iops\"");
-    assert!(said.message.contains("asked for twice"), "{said:?}");
+    let shown = mistake(&with(twice), "metric   = \"iops\"");
+    assert!(shown.message.contains("asked for twice"), "{shown:?}");
     let apart = "[[question]]\nmetric = \"iops\"\n[[question]]\nmetric = \"iops\"\noperation = \"randwrite\"";
     assert!(plan(&with(apart)).is_ok());
-    let said = mistake(&with("[devices.spare]\nsize = \"1G\""), "[devices.spare]");
-    assert!(said.message.contains("uses the device 'spare'"), "{said:?}");
-    assert!(said.help.unwrap().contains("on = \"spare\""));
-    let said = mistake(&with("[[stack]]\nlayer = \"vdo\" # again"), "layer = \"vdo\" # again");
-    assert!(said.message.contains("'vdo'"), "{said:?}");
+    let shown = mistake(&with("[devices.spare]\nsize = \"1G\""), "[devices.spare]");
+    assert!(shown.message.contains("uses the device 'spare'"), "{shown:?}");
+    assert!(shown.help.unwrap().contains("on = \"spare\""));
+    let shown = mistake(&with("[[stack]]\nlayer = \"vdo\" # again"), "layer = \"vdo\" # again");
+    assert!(shown.message.contains("'vdo'"), "{shown:?}");
 }
 
 /// Lines that are wrong, in the order in which they stand, each told once and nothing beside.
 fn all_of(text: &str, lines: &[&str]) {
     let error = plan(text).expect_err(text);
-    let mut told: Vec<usize> = error
+    let mut message: Vec<usize> = error
         .mistakes
         .iter()
         .map(|mistake| text[..mistake.span.clone().unwrap().start].matches('\n').count())
         .collect();
-    told.sort_unstable();
+    message.sort_unstable();
     let wanted: Vec<usize> = lines
         .iter()
         .map(|wrong| text.lines().position(|line| line.ends_with(wrong)).expect(wrong))
         .collect();
-    assert_eq!(told, wanted, "{}", error.render(false));
+    assert_eq!(message, wanted, "{}", error.render(false));
 }
 
 #[test]

@@ -24,11 +24,11 @@ fn a_device_is_modelled_as_it_says_and_the_plan_carries_it() {
 }
 
 /// The only mistake in these lines of a device says this, helps so, and is in the last of them.
-fn refused(wrong: &str, said: &str, help: &str) {
+fn refused(wrong: &str, phrase: &str, help: &str) {
     let whole = text(&format!("size = \"1G\"\n{wrong}"), "");
     let error = plan(&whole).expect_err(wrong);
     let [mistake] = &error.mistakes[..] else { panic!("{wrong}: {:?}", error.mistakes) };
-    assert!(mistake.message.contains(said), "{wrong}: {}", mistake.message);
+    assert!(mistake.message.contains(phrase), "{wrong}: {}", mistake.message);
     assert!(mistake.help.as_ref().unwrap().contains(help), "{wrong}: {:?}", mistake.help);
     let line = whole[..mistake.span.as_ref().unwrap().start].matches('\n').count();
     assert_eq!(whole.lines().nth(line), wrong.lines().last(), "{wrong}");
@@ -36,7 +36,7 @@ fn refused(wrong: &str, said: &str, help: &str) {
 
 #[test]
 fn what_cannot_be_modelled_is_told_at_its_line_with_what_can() {
-    for (wrong, said, help) in [
+    for (wrong, phrase, help) in [
         ("like = \"floppy\"", "'floppy'", "hdd, ssd, nvme, memory"),
         ("like = { base = \"hdd\", rpm = 60 }", "'60'", "from 3600 to 15000"),
         ("like = { base = \"hdd\", dies = 4 }", "no such parameter", "rpm"),
@@ -45,7 +45,7 @@ fn what_cannot_be_modelled_is_told_at_its_line_with_what_can() {
         ("like = \"hdd\"\nfaults = [{ fault = \"rust\" }]", "faults", "fault = "),
         ("like = \"hdd\"\nfaults = [{ fault = \"full\", at = \"2G\" }]", "faults[0].at", "below"),
     ] {
-        refused(wrong, said, help);
+        refused(wrong, phrase, help);
     }
 }
 
@@ -56,13 +56,13 @@ fn a_device_says_of_itself_what_it_is_asked_to_and_the_plan_carries_it() {
         "size = \"1G\"\n{limit}\nlogical_block = 4096\nrotational = true\nwrite_cache = false\ndiscard = false"
     );
     let mut plan = plan(&text(&keys, "")).unwrap();
-    let asked = &plan.devices["data"].attributes;
+    let attributes = &plan.devices["data"].attributes;
     assert_eq!(
-        (asked.limit.read_iops, asked.limit.write_throughput),
+        (attributes.limit.read_iops, attributes.limit.write_throughput),
         (Some(120), Some(disk::Throughput(100 << 20)))
     );
-    assert_eq!((asked.logical_block, asked.rotational), (Some(4096), Some(true)));
-    assert_eq!((asked.write_cache, asked.discard), (Some(false), Some(false)));
+    assert_eq!((attributes.logical_block, attributes.rotational), (Some(4096), Some(true)));
+    assert_eq!((attributes.write_cache, attributes.discard), (Some(false), Some(false)));
     let again: plan::Plan = serde_json::from_str(&serde_json::to_string(&plan).unwrap()).unwrap();
     assert_eq!(again, plan);
     let settings = |plan: &plan::Plan| plan.facts.variants[0].stack[0].settings.clone();
@@ -78,7 +78,7 @@ fn a_device_says_of_itself_what_it_is_asked_to_and_the_plan_carries_it() {
 
 #[test]
 fn attributes_that_no_disk_has_are_told_at_their_line_with_what_there_is() {
-    for (wrong, said, help) in [
+    for (wrong, phrase, help) in [
         ("logical_block = 1024", "1024", "512 or 4096"),
         ("logical_block = \"4k\"", "logical_block", "512 or 4096"),
         ("rotational = \"yes\"", "rotational", "true or false"),
@@ -91,7 +91,7 @@ fn attributes_that_no_disk_has_are_told_at_their_line_with_what_there_is() {
         ("limit = { throughput = \"fast\" }", "throughput", "100M/s"),
         ("limit = { throughput = \"100\" }", "limit.throughput", "64 KiB"),
     ] {
-        refused(wrong, said, help);
+        refused(wrong, phrase, help);
     }
 }
 
@@ -131,10 +131,11 @@ fn writes_are_recorded_of_a_device_that_asks_for_it_and_their_runs_are_known_of_
     assert_eq!(cell.up.iter().filter(|step| recorded(step)).count(), 1);
     assert_eq!(planned.facts.variants[0].stack[0].settings["write_runs"], "true");
     for off in ["size = \"1G\"", "size = \"1G\"\nwrite_runs = false"] {
-        for asked in [question, picture] {
-            let error = plan(&text(off, asked)).expect_err(asked).render(false);
-            let said = "'device_write_run_bytes' is known only where writes to 'data' are recorded";
-            assert!(error.contains(said) && error.contains("write_runs = true"), "{error}");
+        for part in [question, picture] {
+            let error = plan(&text(off, part)).expect_err(part).render(false);
+            let message =
+                "'device_write_run_bytes' is known only where writes to 'data' are recorded";
+            assert!(error.contains(message) && error.contains("write_runs = true"), "{error}");
         }
         let without = plan(&text(off, "")).unwrap();
         assert!(!without.cells[0].up.iter().any(recorded));

@@ -82,11 +82,11 @@ fn with(wrong: &[&Wrong]) -> String {
 fn failing(wrong: &[&Wrong]) -> Option<String> {
     let text = with(wrong);
     let Err(error) = plan(&text) else { return Some("nothing is told".to_owned()) };
-    let told: Vec<&str> = error.mistakes.iter().map(|m| m.message.as_str()).collect();
+    let shown: Vec<&str> = error.mistakes.iter().map(|m| m.message.as_str()).collect();
     let starts = error.mistakes.iter().map(|m| m.span.as_ref().map(|span| span.start));
-    let once = |said: &str| told.iter().filter(|m| m.contains(said)).count() == 1;
-    let all = wrong.iter().all(|(.., said)| once(said)) && told.len() == wrong.len();
-    (!all || !starts.is_sorted()).then(|| format!("{told:#?}"))
+    let once = |phrase: &str| shown.iter().filter(|m| m.contains(phrase)).count() == 1;
+    let all = wrong.iter().all(|(.., phrase)| once(phrase)) && shown.len() == wrong.len();
+    (!all || !starts.is_sorted()).then(|| format!("{shown:#?}"))
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn a_size_that_is_refused_is_shown_as_it_is() {
         ("jobs = 2", "block_size = \"4097k\"", "block_size = 4195328 bytes cannot carry"),
     ] {
         let text = with(&[&(right, wrong, shown)]);
-        let told = plan(&text).expect_err(wrong).render(false);
-        assert!(told.contains(shown), "{told}");
+        let message = plan(&text).expect_err(wrong).render(false);
+        assert!(message.contains(shown), "{message}");
     }
 }

@@ -65,7 +65,7 @@ fn a_counter_of_a_layer_is_drawn_and_asked_about_by_its_probe_and_its_own_name()
     let facts = planned(counter).facts;
     assert_eq!(facts.questions[0].metric, "status.read_hits");
     assert_eq!(facts.pictures[0].series, ["status.dirty_chunks", "hit_percent"]);
-    for (written, told) in [
+    for (written, phrase) in [
         ("metric = \"read_hits\"", "did you mean 'status.read_hits'?"),
         ("metric = \"cache.read_hits\"", "did you mean 'status.read_hits'?"),
         ("metric = \"blockMap.dirtyPages\"", "did you mean 'stats.blockMap.dirtyPages'?"),
@@ -73,13 +73,13 @@ fn a_counter_of_a_layer_is_drawn_and_asked_about_by_its_probe_and_its_own_name()
         ("metric = \"status.read_hits\"\nlayer = \"slow\"", "'slow' is a device"),
     ] {
         let error = plan(&text(&format!("[[question]]\n{written}"))).unwrap_err().render(false);
-        assert!(error.contains(told), "{written}: {error}");
+        assert!(error.contains(phrase), "{written}: {error}");
     }
 }
 
 #[test]
 fn what_cannot_be_drawn_is_told_at_its_line() {
-    for (picture, line, told) in [
+    for (picture, line, phrase) in [
         (
             "show = \"series\"\nlayer = \"cache\"\nseries = [\"dirty_chunks\"]",
             "series",
@@ -140,12 +140,12 @@ fn what_cannot_be_drawn_is_told_at_its_line() {
         let start = text[..span.start].rfind('\n').map_or(0, |at| at + 1);
         let found = text[start..].lines().next().unwrap_or_default();
         assert!(found.contains(line), "{picture}: {found}");
-        let said = error.render(false);
-        assert!(mistake.help.is_some() && said.contains(told), "{picture}: {said}");
+        let message = error.render(false);
+        assert!(mistake.help.is_some() && message.contains(phrase), "{picture}: {message}");
     }
     let many = "[[picture]]\nshow = \"iops over time\"\n".repeat(7);
-    let said = plan(&text(&many)).unwrap_err().render(false);
-    assert!(said.contains("7 pictures; at most 6"), "{said}");
+    let message = plan(&text(&many)).unwrap_err().render(false);
+    assert!(message.contains("7 pictures; at most 6"), "{message}");
 }
 
 #[test]

@@ -35,7 +35,7 @@ fn as_many_repeats_as_are_needed_are_refused_where_nothing_could_be_decided() {
     let text = shipped("vdo-vs-plain").unwrap().text;
     let auto = text.replace("repeat = 5", "repeat = \"auto\"");
     let questions = auto.find("[[question]]").unwrap();
-    for (text, said, remedy) in [
+    for (text, phrase, remedy) in [
         (text.replace("repeat = 5", "repeat = \"auto:4\""), "fewer repeats than the 5", "auto:12"),
         (text.replace("repeat = 5", "repeat = \"auto:28\""), "more repeats than", "up to 27"),
         (text.replace("repeat = 5", "repeat = \"auto:0s\""), "no time", "auto:30m"),
@@ -44,7 +44,7 @@ fn as_many_repeats_as_are_needed_are_refused_where_nothing_could_be_decided() {
         (auto[..questions].to_owned(), "needs a question", "[[question]]"),
     ] {
         let said_of = only_mistake(&text, "repeat = ");
-        assert!(said_of.contains(said) && said_of.contains(remedy), "{said_of}");
+        assert!(said_of.contains(phrase) && said_of.contains(remedy), "{said_of}");
     }
     let choices = PlanOptions {
         repeat: Some(Repeat::Auto { most: None, time: None }),

@@ -116,8 +116,8 @@ fn what_is_wrong_in_a_state_is_told_at_its_place() {
         ("is = \"full\"\ntarget = \"data\"", "is = \"full\"", "fathom layers NAME"),
         ("otherwise = \"warn\"", "[[stage]]", "add it"),
     ] {
-        let said = only_mistake(&text(keys), line);
-        assert!(said.contains(words), "{keys}\n{said}");
+        let message = only_mistake(&text(keys), line);
+        assert!(message.contains(words), "{keys}\n{message}");
     }
 }
 
@@ -129,8 +129,8 @@ fn a_state_that_cannot_come_about_is_told_before_anything_runs() {
         ("6G", "is = \"steady\"", "is = \"steady\"", "a load over fewer addresses"),
         ("1P", "is = \"allocated\"", "do = \"state\"", "leave the stage out"),
     ] {
-        let said = only_mistake(&sized(logical, keys), line);
-        assert!(said.contains(words), "{logical} {keys}\n{said}");
+        let message = only_mistake(&sized(logical, keys), line);
+        assert!(message.contains(words), "{logical} {keys}\n{message}");
     }
     let by = "is = \"steady\"\nby = { ops = { randwrite = 100 }, size = \"3G\" }";
     assert!(plan(&sized("6G", by)).is_ok());

@@ -66,7 +66,7 @@ fn bytes_in_flight_are_swept_as_one_large_io_and_as_many_small_ones() {
         let all: u64 = sweep.sweep.as_ref().unwrap().point["outstanding"].parse().unwrap();
         assert_eq!(load.largest_io().0 * u64::from(load.depth), all, "{}", stage.name);
     }
-    for (sweep, said) in [
+    for (sweep, phrase) in [
         ("outstanding = [\"1M\", \"2M\"]", "sweep depth beside it"),
         ("outstanding = [\"1M\", \"2M\"], depth = [1, 2], block_size = [4096]", "follows from"),
         ("outstanding = [\"much\"], depth = [1, 2]", "outstanding cannot be much"),
@@ -74,9 +74,9 @@ fn bytes_in_flight_are_swept_as_one_large_io_and_as_many_small_ones() {
     ] {
         let text = format!("{HEAD}{READS}sweep = {{ {sweep} }}\n");
         let shown = super::plan(&text).unwrap_err().render(false);
-        assert!(shown.contains(said), "{sweep}: {shown}");
+        assert!(shown.contains(phrase), "{sweep}: {shown}");
     }
-    for (beside, said) in [
+    for (beside, phrase) in [
         ("block_size = \"4k\"", "'block_size' follows from"),
         ("each.randread.block_size = \"4k\"", "'each.randread.block_size' follows from"),
         ("depth_unit = \"4k\"", "'depth_unit' counts otherwise"),
@@ -86,7 +86,7 @@ fn bytes_in_flight_are_swept_as_one_large_io_and_as_many_small_ones() {
             "{HEAD}{reads}{beside}\nsweep = {{ outstanding = [512, 1024], depth = [1, 2] }}\n"
         );
         let shown = super::plan(&text).unwrap_err().render(false);
-        assert!(shown.contains(said), "{beside}: {shown}");
+        assert!(shown.contains(phrase), "{beside}: {shown}");
     }
 }
 
@@ -115,7 +115,7 @@ fn writes_are_swept_only_where_the_state_stands_it() {
 #[test]
 fn a_wrong_sweep_is_told_at_its_line_with_the_remedy() {
     let many = (1..=129).map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
-    for (keys, said) in [
+    for (keys, phrase) in [
         ("sweep = 5", "as in sweep = { depth"),
         ("sweep = { depth = 5 }", "as in sweep = { depth"),
         ("sweep = { depth = [1] }", "2 to 128 points"),
@@ -143,7 +143,7 @@ fn a_wrong_sweep_is_told_at_its_line_with_the_remedy() {
         let at = text[..found.span.clone().unwrap().start].matches('\n').count();
         let line = keys.lines().last().unwrap();
         assert_eq!(text.lines().nth(at), Some(line), "{}", error.render(false));
-        assert!(format!("{found:?}").contains(said), "{}", error.render(false));
+        assert!(format!("{found:?}").contains(phrase), "{}", error.render(false));
     }
     let values = (1..=50).map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
     let six: String = (0..6)
@@ -162,13 +162,16 @@ fn a_point_can_be_asked_for_and_an_expectation_has_to_name_one() {
     let figure =
         |stage: &str| format!("metric = \"iops\"\noperation = \"randread\"\nstage = \"{stage}\"\n");
     let plan_of = |more: String| plan(&format!("{sweep}{more}"));
-    let asked = plan_of(format!("[[question]]\n{}", figure("random depth=16"))).unwrap();
-    assert_eq!(asked.facts.questions[0].stage.as_deref(), Some("random depth=16"));
+    let plan = plan_of(format!("[[question]]\n{}", figure("random depth=16"))).unwrap();
+    assert_eq!(plan.facts.questions[0].stage.as_deref(), Some("random depth=16"));
     let of = "above = 1\nof = { stage = \"random depth=1\" }\n";
     assert!(plan_of(format!("[[expect]]\n{}{of}", figure("random depth=16"))).is_ok());
     let error = plan_of(format!("[[expect]]\n{}{of}", figure("random"))).unwrap_err();
-    let said = error.render(false);
-    assert!(said.contains("a sweep of 2 points") && said.contains("random depth=16"), "{said}");
+    let message = error.render(false);
+    assert!(
+        message.contains("a sweep of 2 points") && message.contains("random depth=16"),
+        "{message}"
+    );
     let error = plan_of(format!("[[question]]\n{}", figure("random depth=2"))).unwrap_err();
     assert!(error.render(false).contains("did you mean 'random depth=1'"));
 }

@@ -157,9 +157,9 @@ fn a_deadline_bounds_every_kind_of_stage() {
 
 /// Each stage with what its only mistake stands in and says.
 fn refuses(wrong: &[(String, &str, &str)]) {
-    for (stages, line, said) in wrong {
+    for (stages, line, phrase) in wrong {
         let shown = refused(stages, line);
-        assert!(shown.contains(said), "{stages}: no '{said}' in\n{shown}");
+        assert!(shown.contains(phrase), "{stages}: no '{phrase}' in\n{shown}");
     }
 }
 
@@ -264,10 +264,13 @@ fn every_layer_is_allocated_through_the_device_that_stands_over_it() {
 #[test]
 fn an_allocation_names_a_layer_that_needs_one() {
     let wrong = before("do = \"allocate\"\ntarget = \"plain\"");
-    let said = refused(&wrong, "target");
-    assert!(said.contains("Neither 'plain'") && said.contains("name one of: vdo"), "{said}");
-    let said = refused(&before("do = \"allocate\""), "do = \"allocate\"");
-    assert!(said.contains("no file system stands over"), "{said}");
+    let message = refused(&wrong, "target");
+    assert!(
+        message.contains("Neither 'plain'") && message.contains("name one of: vdo"),
+        "{message}"
+    );
+    let message = refused(&before("do = \"allocate\""), "do = \"allocate\"");
+    assert!(message.contains("no file system stands over"), "{message}");
 }
 
 #[test]
@@ -294,8 +297,11 @@ fn a_state_is_of_the_layer_that_has_it_and_not_of_the_last_one() {
 fn a_state_that_writes_at_random_does_not_come_about_through_a_file_system() {
     // A volume that its pool can hold.
     let small = text(&before("do = \"state\"\nis = \"steady\"")).replace("\"4G\"", "\"3G\"");
-    let said = only_mistake(&small, "is = \"steady\"");
-    assert!(said.contains("through a file system") && !said.contains("leave 'by' out"), "{said}");
+    let message = only_mistake(&small, "is = \"steady\"");
+    assert!(
+        message.contains("through a file system") && !message.contains("leave 'by' out"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -309,16 +315,16 @@ fn a_plan_says_what_a_stage_works_on_where_it_could_be_something_else() {
         let targets = stage.targets.iter().map(|t| (t.name.clone(), t.files, t.share_percent));
         (stage.about, targets.collect::<Vec<_>>())
     };
-    let (said, targets) = about(&text(&load("target = \"plain\"")));
-    assert!(said.ends_with(", on plain"), "{said}");
+    let (message, targets) = about(&text(&load("target = \"plain\"")));
+    assert!(message.ends_with(", on plain"), "{message}");
     assert_eq!(targets, [("plain".to_owned(), None, 100.0)]);
     let (_, targets) = about(&text(&format!("{LAYOUT}{}", load("files = \"my files\""))));
     assert_eq!(targets, [("fs".to_owned(), Some(3), 100.0)]);
     let one = two_tops("do = \"read\"").replace("target = { on-one = 50, two = 50 }", "");
     let last = "[[stack]]\nlayer = \"vdo\"\nname = \"two\"\non = \"b\"\nlogical_size = \"2G\"\n";
-    let (said, targets) =
+    let (message, targets) =
         about(&one.replacen(last, "", 1).replacen("[devices.b]\nsize = \"8G\"\n", "", 1));
-    assert!(!said.contains(", on "), "{said}");
+    assert!(!message.contains(", on "), "{message}");
     assert_eq!(targets, [("on-one".to_owned(), None, 100.0)]);
 }
 

@@ -16,8 +16,8 @@ fn data_is_natural_where_cpu_time_is_asked_and_the_file_says_nothing_else() {
     let text = shipped("vdo-vs-plain").unwrap().text;
     let (natural, explained) = texture(text);
     assert_eq!(natural, Texture::Natural);
-    let said = explained.variants[0].stages.join("\n");
-    assert!(said.contains("natural") && said.contains("CPU time that is asked"), "{said}");
+    let stages = explained.variants[0].stages.join("\n");
+    assert!(stages.contains("natural") && stages.contains("CPU time that is asked"), "{stages}");
     // Another question, or a texture in the file.
     let (quick, explained) = texture(&text.replace("machine_cpu_per_io_us", "latency_p50_ns"));
     assert_eq!(quick, Texture::Tail);

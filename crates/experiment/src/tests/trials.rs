@@ -70,22 +70,23 @@ fn a_trial_may_change_the_load_and_asks_about_the_stage_that_it_is_for() {
                 \"vdo.on\" = { data = \"data\", tail = \"journal\" }";
     let plan = compose("vdo-durability", "fsync 32", nvme, "write");
     assert_eq!(plan.facts.variants[1].stack.last().unwrap().settings["via"], "table");
-    let asked = |stage: &str| {
+    let stages_of = |stage: &str| {
         let plan = compose("cache-first-look", "cached", "", stage);
-        let asked: Vec<_> = plan.facts.questions.iter().map(|asked| asked.stage.clone()).collect();
-        asked
+        let stages: Vec<_> =
+            plan.facts.questions.iter().map(|question| question.stage.clone()).collect();
+        stages
     };
-    assert_eq!(asked("cold"), [Some("cold".to_owned())]);
-    assert_eq!(asked("warm"), [Some("warm".to_owned())]);
+    assert_eq!(stages_of("cold"), [Some("cold".to_owned())]);
+    assert_eq!(stages_of("warm"), [Some("warm".to_owned())]);
 }
 
 #[test]
 fn what_a_trial_cannot_change_is_told() {
-    let told = |of, name, set| trial(of, name, set).unwrap_err().mistakes[0].message.clone();
+    let refusal = |of, name, set| trial(of, name, set).unwrap_err().mistakes[0].message.clone();
     let set = "\"vdo.compression\" = false";
-    assert!(told("vdo", "plain", set).contains("a variant 'plain' of its own"));
-    assert!(told("other", "changed", set).contains("no variant 'other'"));
-    assert!(told("vdo", "changed", "\"vdo.no_such\" = 1").contains("no_such"));
-    assert!(told("vdo", "changed", "= 1").contains("no TOML"));
-    assert!(told("vdo", "changed", "\"vdo.block_map_cache\" = \"16M\"").contains("16M"));
+    assert!(refusal("vdo", "plain", set).contains("a variant 'plain' of its own"));
+    assert!(refusal("other", "changed", set).contains("no variant 'other'"));
+    assert!(refusal("vdo", "changed", "\"vdo.no_such\" = 1").contains("no_such"));
+    assert!(refusal("vdo", "changed", "= 1").contains("no TOML"));
+    assert!(refusal("vdo", "changed", "\"vdo.block_map_cache\" = \"16M\"").contains("16M"));
 }

@@ -80,7 +80,7 @@ fn a_names_dots_are_no_keys() {
 
 #[test]
 fn a_setting_that_cannot_be_is_told_where_it_is_set() {
-    for (set, said, help) in [
+    for (set, phrase, help) in [
         ("write.depth\" = 0", "depth", "depth"),
         ("write.dept\" = 4", "no key 'dept'", "did you mean 'depth'"),
         ("write.content.dedupe\" = \"x\"", "content.dedupe", "takes"),
@@ -104,7 +104,7 @@ fn a_setting_that_cannot_be_is_told_where_it_is_set() {
         let line = format!("set.\"{set}");
         let mistake = mistake(&format!("{TWO}{line}\n"), &line);
         let shown = format!("{mistake:?}");
-        assert!(mistake.message.contains(said) || said == "offset", "{line}: {shown}");
+        assert!(mistake.message.contains(phrase) || phrase == "offset", "{line}: {shown}");
         assert!(shown.contains(help), "{line}: {shown}");
     }
 }
@@ -112,14 +112,14 @@ fn a_setting_that_cannot_be_is_told_where_it_is_set() {
 #[test]
 fn devices_layers_and_stages_have_names_of_their_own() {
     let stage = |name: &str| format!("[[stage]]\ndo = \"allocate\"\nname = \"{name}\"\n");
-    for (name, said) in [
+    for (name, phrase) in [
         ("vdo", "'vdo' is the name of a layer and of a stage"),
         ("data", "'data' is the name of a device and of a stage"),
         ("device", "A stage cannot be called 'device'"),
         ("corpus", "A stage cannot be called 'corpus'"),
     ] {
         let mistake = mistake(&stage(name), &format!("name = \"{name}\""));
-        assert_eq!((mistake.message.starts_with(said), mistake.help.is_some()), (true, true));
+        assert_eq!((mistake.message.starts_with(phrase), mistake.help.is_some()), (true, true));
     }
     // Variants are named apart from them: `vdo` compared with `plain`.
     planned("[[variant]]\nname = \"vdo\"\n");
@@ -176,10 +176,10 @@ fn what_is_set_beside_a_file_comes_after_its_scale_is_kept_in_its_text_and_refus
     assert_eq!(cells(&plan)[0].stages[0].load().unwrap().depth, 8);
     assert_eq!(plan.facts.scaled.last().unwrap(), "write.depth = 8");
     assert!(with(&[]).unwrap().facts.scaled.iter().all(|set| !set.contains("depth")));
-    let said = with(&[("vdo.logical_sise", "2G")]).unwrap_err();
-    assert!(said.contains("logical_sise"), "{said}");
-    let said = with(&[("wdo.logical_size", "2G")]).unwrap_err();
-    assert!(said.contains("wdo"), "{said}");
+    let message = with(&[("vdo.logical_sise", "2G")]).unwrap_err();
+    assert!(message.contains("logical_sise"), "{message}");
+    let message = with(&[("wdo.logical_size", "2G")]).unwrap_err();
+    assert!(message.contains("wdo"), "{message}");
 }
 
 #[test]
@@ -203,8 +203,11 @@ fn a_scale_is_set_last_and_what_it_sets_is_kept() {
     assert_eq!((tiny.devices["data"].size, tiny.devices["data"].largest), (Bytes(7 << 30), false));
     // Both usual names can be asked for where the file has no such scale.
     assert!(chosen("", Scale::Asked("full".into()), &[]).unwrap().facts.scale.is_none());
-    let said = chosen(&rest, Scale::Asked("tyni".into()), &[]).unwrap_err();
-    assert!(said.contains("no scale 'tyni'") && said.contains("did you mean 'tiny'"), "{said}");
+    let message = chosen(&rest, Scale::Asked("tyni".into()), &[]).unwrap_err();
+    assert!(
+        message.contains("no scale 'tyni'") && message.contains("did you mean 'tiny'"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -219,7 +222,7 @@ fn a_scale_says_nothing_of_layers_that_a_variant_does_not_have() {
 
 #[test]
 fn a_wrong_scale_is_told_at_its_line_at_whichever_scale_is_planned() {
-    for (rest, line, said) in [
+    for (rest, line, phrase) in [
         (
             "[scale.full]\nset.\"vod.dedupe\" = true",
             "set.\"vod.dedupe\" = true",
@@ -237,7 +240,7 @@ fn a_wrong_scale_is_told_at_its_line_at_whichever_scale_is_planned() {
         ("[scale]\nlab = 5", "lab = 5", "as in scale"),
     ] {
         let shown = format!("{:?}", mistake(rest, line));
-        assert!(shown.contains(said), "{rest}: {shown}");
+        assert!(shown.contains(phrase), "{rest}: {shown}");
     }
     let rest = format!("{DEDUPE}[scale.full]\nset.\"vdo.dedupe\" = true");
     let shown = mistake(&rest, "set.\"vdo.dedupe\" = true");
@@ -258,10 +261,11 @@ fn only_the_variants_that_are_named_are_planned() {
     let all = only(&[]).unwrap();
     assert_eq!(only(&["b"]).unwrap().cells[0].seed, all.cells[0].seed);
     for wrong in ["c", "a,c", "b, dedupe onn", ","] {
-        let said = only(&[wrong]).unwrap_err();
+        let message = only(&[wrong]).unwrap_err();
         assert!(
-            said.contains("no variant") && said.contains("There are: a, dedupe off; a, dedupe on"),
-            "{said}"
+            message.contains("no variant")
+                && message.contains("There are: a, dedupe off; a, dedupe on"),
+            "{message}"
         );
     }
 }
@@ -353,7 +357,7 @@ fn a_variant_a_factor_and_a_scale_may_have_another_machine_of_the_lab() {
 
 #[test]
 fn a_machine_that_cannot_be_is_told_at_its_line() {
-    for (line, said) in [
+    for (line, phrase) in [
         ("memory = \"100M\"", "A machine cannot have 100 MiB of memory"),
         ("memory = 536870913", "A machine cannot have"),
         ("cpus = 0", "A machine cannot have 0 CPUs"),
@@ -365,7 +369,7 @@ fn a_machine_that_cannot_be_is_told_at_its_line() {
         ("kernel = 6.1", "kernel"),
     ] {
         let found = mistake(&format!("[machine]\n{line}\n"), line);
-        assert!(found.message.contains(said), "{line}: {}", found.message);
+        assert!(found.message.contains(phrase), "{line}: {}", found.message);
     }
     let found = mistake(
         "[[variant]]\nname = \"b\"\nset.\"machine.cpus\" = 0\n",

@@ -58,11 +58,11 @@ pub(crate) fn take(keys: &mut Table) -> Result<Attributes, Diagnostic> {
         destage: one::<Destage>(keys, &DESTAGE, p)?,
     };
     attributes.check().map_err(|error| {
-        let said = error.to_string();
-        let path = said.split(':').next().unwrap_or_default();
+        let message = error.to_string();
+        let path = message.split(':').next().unwrap_or_default();
         let name = path.rsplit('.').next().unwrap_or_default();
         let at = places.iter().find(|(key, _)| *key == name).map(|(_, at)| at.clone());
-        Diagnostic { message: said, span: at, help: Some(error.help()), ..Diagnostic::default() }
+        Diagnostic { message, span: at, help: Some(error.help()), ..Diagnostic::default() }
     })?;
     Ok(attributes)
 }

@@ -139,10 +139,12 @@ fn written(named: Named<Table>) -> Result<WrittenCorpus, Diagnostic> {
             let help = "give package = \"vim-runtime\" for its files, path = \"/usr/share/doc\" for a directory, or size = \"64M\" for files that are made";
             return Err(match (package, path) {
                 (None, None) => Diagnostic::at(at, message, help).add(&PACKAGE),
-                (_, Some(_)) => Diagnostic::at(whole.place("path"), message, help).without(),
+                (_, Some(_)) => {
+                    Diagnostic::at(whole.place("path"), message, help).fix_by_removing()
+                }
                 _ => {
                     let key = of_made.unwrap_or(&PACKAGE.name);
-                    Diagnostic::at(whole.place(key), message, help).without()
+                    Diagnostic::at(whole.place(key), message, help).fix_by_removing()
                 }
             });
         }
@@ -165,7 +167,7 @@ pub(crate) fn read(
         !variants.iter().copied().flatten().all(same)
     };
     for &corpora in variants {
-        let mut own = Corpora::default();
+        let mut of_variant = Corpora::default();
         for corpus in corpora {
             let known = seen.iter().find(|(from, _)| **from == corpus.from).map(|(_, t)| t.clone());
             let found = known.map_or_else(|| corpus.from.look(file, &corpus.at), Ok);
@@ -182,13 +184,13 @@ pub(crate) fn read(
                     };
                     seen.push((&corpus.from, found.clone()));
                     all.planned.insert(name.clone(), found);
-                    own.0.insert(corpus.name.clone(), name);
+                    of_variant.0.insert(corpus.name.clone(), name);
                 }
                 Err(mistake) if mistakes.contains(&mistake) => {}
                 Err(mistake) => mistakes.push(mistake),
             }
         }
-        all.variants.push(own);
+        all.variants.push(of_variant);
     }
     let last = variants.iter().copied().flatten().last();
     if let Some(last) = last.filter(|_| all.planned.len() > MOST) {

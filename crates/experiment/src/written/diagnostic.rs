@@ -99,7 +99,7 @@ impl Diagnostic {
     ) -> Self {
         let mut all = known.clone().into_iter();
         let only = all.next().filter(|_| all.next().is_none());
-        let mistake = self.naming(word);
+        let mistake = self.if_name_is_right(word);
         match nearest(word, known).or(only) {
             Some(near) => mistake.with(format!("{near:?}")),
             None => mistake,
@@ -107,7 +107,7 @@ impl Diagnostic {
     }
 
     /// Sets the mend: the key, which alone is at fault, is removed.
-    pub(crate) fn without(self) -> Self {
+    pub(crate) fn fix_by_removing(self) -> Self {
         Self { instead: Some(Mend::Without), ..self }
     }
 
@@ -139,7 +139,7 @@ impl Diagnostic {
     }
 
     /// Marks the mistake as one only if the thing of this name is right.
-    pub(crate) fn naming(self, name: &str) -> Self {
+    pub(crate) fn if_name_is_right(self, name: &str) -> Self {
         Self { rests_on: RestsOn::Name(name.into()), ..self }
     }
 
@@ -158,7 +158,7 @@ impl Diagnostic {
     }
 
     /// Marks the mistake as one only if the rest of the file is right.
-    pub(crate) fn resting(self) -> Self {
+    pub(crate) fn if_rest_is_right(self) -> Self {
         Self { rests_on: RestsOn::File, ..self }
     }
 

@@ -16,20 +16,20 @@ pub(crate) const KEY: Key = key(ENVIRONMENT, "a table", "{ cpu_governor = \"perf
 /// Reads the environment of a variant.
 pub(crate) fn read(table: &Table) -> Result<Vec<AskedSetting>, Diagnostic> {
     let mut table = table.clone();
-    let asked = take(&mut table, None)?;
+    let settings = take(&mut table, None)?;
     table.finish()?;
-    Ok(asked)
+    Ok(settings)
 }
 
 /// Takes the settings of the machine out of a table, or those of the device of a role.
 pub(crate) fn take(table: &mut Table, role: Option<&str>) -> Result<Vec<AskedSetting>, Diagnostic> {
-    let mut asked = Vec::new();
+    let mut settings = Vec::new();
     for known in SETTINGS.iter().filter(|known| known.is_of_device() == role.is_some()) {
         let Some(value) = table.take::<Value>(&known.key)? else { continue };
         let (setting, role) = (known.key.name.to_owned(), role.map(str::to_owned));
-        asked.push(AskedSetting { setting, role, value: valid(known, &value)? });
+        settings.push(AskedSetting { setting, role, value: valid(known, &value)? });
     }
-    Ok(asked)
+    Ok(settings)
 }
 
 /// The value in the form that the machine reads.
@@ -46,11 +46,11 @@ fn valid(setting: &EnvironmentSetting, value: &Spanned<Value>) -> Result<String,
 }
 
 /// Returns what a machine must have to take these settings.
-pub(crate) fn needs(asked: &[AskedSetting]) -> Needs {
+pub(crate) fn needs(settings: &[AskedSetting]) -> Needs {
     let mut needs = Needs::default();
-    for asked in asked {
-        let Some(setting) = layers::environment::setting(&asked.setting) else { continue };
-        let brought = setting.modules.iter().filter(|(value, _)| *value == asked.value);
+    for wanted in settings {
+        let Some(setting) = layers::environment::setting(&wanted.setting) else { continue };
+        let brought = setting.modules.iter().filter(|(value, _)| *value == wanted.value);
         // Modules are optional here: a kernel that has the feature built in has no module of it.
         needs.faster.extend(brought.map(|(_, module)| (*module).to_owned()));
         if let SettingPlace::Program { set, package, .. } = setting.place {
@@ -62,8 +62,9 @@ pub(crate) fn needs(asked: &[AskedSetting]) -> Needs {
 }
 
 /// Returns the settings of a variant's machine and of its environment, by key.
-pub(crate) fn of_machine(machine: &Machine, asked: &[AskedSetting]) -> BTreeMap<String, String> {
-    let own = asked.iter().filter(|asked| asked.role.is_none());
-    let own = own.map(|asked| (asked.setting.clone(), asked.value.clone()));
-    machine.shown().into_iter().chain(own).collect()
+pub(crate) fn of_machine(machine: &Machine, settings: &[AskedSetting]) -> BTreeMap<String, String> {
+    let of_environment = settings.iter().filter(|wanted| wanted.role.is_none());
+    let of_environment =
+        of_environment.map(|wanted| (wanted.setting.clone(), wanted.value.clone()));
+    machine.shown().into_iter().chain(of_environment).collect()
 }

@@ -76,12 +76,12 @@ impl Expectation {
         if let (None, Some(because)) = (&scale, &because) {
             let help = "write scale = \"full\" beside it, or take it away";
             let message = "What is expected at every scale needs no reason for that";
-            return Err(Diagnostic::at(because.span(), message, help).without());
+            return Err(Diagnostic::at(because.span(), message, help).fix_by_removing());
         }
         let because = because.map(Spanned::into_inner);
         let read = |mut one: Table| {
-            let own = Subject::read(&mut one, Some(&figure.subject))?;
-            one.finish().map(|()| own)
+            let subject = Subject::read(&mut one, Some(&figure.subject))?;
+            one.finish().map(|()| subject)
         };
         let evidence = table.tables(&EVIDENCE, "Evidence")?;
         let evidence = evidence.into_iter().map(read).collect::<Result<_, Diagnostic>>()?;
@@ -100,7 +100,7 @@ impl Expectation {
 
     /// Tells whether it is expected of a run at `scale`.
     pub(crate) fn is_at(&self, scale: &str) -> bool {
-        self.scale.as_ref().is_none_or(|own| own.get_ref() == scale)
+        self.scale.as_ref().is_none_or(|only| only.get_ref() == scale)
     }
 
     /// Names of the layers that it is of.
@@ -111,11 +111,11 @@ impl Expectation {
 
     /// Checks that its scale is one of the file's, or a usual one.
     pub(crate) fn check_scale(&self, scales: &[&str]) -> Option<Diagnostic> {
-        let own = self.scale.as_ref()?;
+        let scale = self.scale.as_ref()?;
         let known: Vec<&str> = ["lab", "full"].into_iter().chain(scales.iter().copied()).collect();
-        (!known.contains(&own.get_ref().as_str())).then(|| {
-            let message = format!("There is no scale '{}'", own.get_ref());
-            Diagnostic::unknown(own.span(), message, own.get_ref(), known)
+        (!known.contains(&scale.get_ref().as_str())).then(|| {
+            let message = format!("There is no scale '{}'", scale.get_ref());
+            Diagnostic::unknown(scale.span(), message, scale.get_ref(), known)
         })
     }
 
@@ -126,7 +126,7 @@ impl Expectation {
         variants.dedup();
         let of_each =
             |variant: &&str| self.evidence.iter().map(|s| name_of(s, variant)).collect::<Vec<_>>();
-        let elsewhere = self.scale.as_ref().map(Spanned::get_ref).filter(|own| *own != scale);
+        let elsewhere = self.scale.as_ref().map(Spanned::get_ref).filter(|only| *only != scale);
         ExpectedFigure {
             figure: self.figure.name(otherwise),
             bound: self.bound,
@@ -168,7 +168,7 @@ fn bound(table: &mut Table) -> Result<Option<Bound>, Diagnostic> {
     let needless = |tolerance: &Spanned<String>| {
         let help = "write it beside near = ..., or take it away";
         Err(Diagnostic::at(tolerance.span(), "Only what is near a number has a tolerance", help)
-            .without())
+            .fix_by_removing())
     };
     match (above, below, near, &tolerance) {
         (Some(_), None, None, Some(t)) | (None, Some(_), None, Some(t)) => needless(t),
@@ -186,7 +186,7 @@ fn bound(table: &mut Table) -> Result<Option<Bound>, Diagnostic> {
         _ => {
             let message = "An expectation has only one of 'above', 'below' and 'near'";
             let key = if near.is_some() { "near" } else { "below" };
-            Err(Diagnostic::at(places.at(key), message, "take the others away").without())
+            Err(Diagnostic::at(places.at(key), message, "take the others away").fix_by_removing())
         }
     }
 }

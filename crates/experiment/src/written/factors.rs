@@ -114,7 +114,7 @@ impl Factor<'_> {
             );
             let mistake = Diagnostic::at(level.at.clone(), message, "leave one of the two out");
             let paths: Vec<&str> = level.set.iter().map(|set| set.path.as_str()).collect();
-            Some(mistake.naming(&paths.join(" ")))
+            Some(mistake.if_name_is_right(&paths.join(" ")))
         })
     }
 }
@@ -190,8 +190,8 @@ impl Exclude {
         levels: &BTreeMap<String, String>,
     ) -> bool {
         self.levels.iter().all(|(factor, level, _)| {
-            let own = levels.get(factor).map(String::as_str);
-            (if factor == VARIANT { variant } else { own }) == Some(level)
+            let value = levels.get(factor).map(String::as_str);
+            (if factor == VARIANT { variant } else { value }) == Some(level)
         })
     }
 

@@ -285,7 +285,7 @@ fn settings<'t>(root: &mut Table<'t>, mistakes: &mut Vec<Diagnostic>) -> Vec<Set
         table.map(Table::settings).unwrap_or_default()
     };
     let (mut set, given) = (take(&SET, "set"), take(&GIVEN, "given"));
-    set.retain(|own| given.iter().all(|last| last.path != own.path));
+    set.retain(|setting| given.iter().all(|last| last.path != setting.path));
     set.extend(given);
     set
 }

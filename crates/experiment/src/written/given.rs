@@ -12,8 +12,9 @@ pub(crate) const BEHIND: &str = "\n# Given on the command line:\n[given]\n";
 pub(crate) fn block(text: &str) -> Option<Range<usize>> {
     let start = text.find(BEHIND)?;
     let lines = start + BEHIND.len();
-    let own = |line: &&str| line.starts_with('"') && line.contains(" = ");
-    let length: usize = text[lines..].split_inclusive('\n').take_while(own).map(str::len).sum();
+    let is_setting = |line: &&str| line.starts_with('"') && line.contains(" = ");
+    let length: usize =
+        text[lines..].split_inclusive('\n').take_while(is_setting).map(str::len).sum();
     Some(start..lines + length)
 }
 

@@ -48,7 +48,7 @@ pub(crate) fn workload_mistake(error: &WorkloadError, places: &Places) -> Diagno
         WorkloadError::NoStop => {
             Diagnostic { instead: Some(Mend::Add("duration = \"1s\"".into())), ..mistake }
         }
-        _ if places.has(&error.path()) => mistake.without(),
+        _ if places.has(&error.path()) => mistake.fix_by_removing(),
         _ => mistake,
     }
 }

@@ -55,16 +55,16 @@ impl Picture {
             Show::Curve | Show::Comparison => Some(Subject::read(&mut table, None)?),
             _ => None,
         };
-        let own = subject.clone();
+        let measured = subject.clone();
         let facts = PictureFacts {
             show,
-            stage: text(&mut table, &STAGE)?.or(own.as_ref().and_then(|s| s.stage.clone())),
+            stage: text(&mut table, &STAGE)?.or(measured.as_ref().and_then(|s| s.stage.clone())),
             operation: text(&mut table, &OPERATION)?
-                .or(own.as_ref().and_then(|s| s.operation.clone())),
-            layer: text(&mut table, &LAYER)?.or(own.as_ref().and_then(|s| s.layer.clone())),
+                .or(measured.as_ref().and_then(|s| s.operation.clone())),
+            layer: text(&mut table, &LAYER)?.or(measured.as_ref().and_then(|s| s.layer.clone())),
             series: list(table.take::<Vec<String>>(&SERIES)?, "series")?,
             percentiles: percentiles(table.take::<Vec<f64>>(&PERCENTILES)?, show)?,
-            metric: text(&mut table, &METRIC)?.or(own.map(|s| s.metric)),
+            metric: text(&mut table, &METRIC)?.or(measured.map(|s| s.metric)),
             by: text(&mut table, &BY)?,
         };
         table.finish()?;
@@ -106,7 +106,7 @@ impl Picture {
             let takes: Vec<_> =
                 written.iter().filter(|(.., taken)| *taken).map(|(key, ..)| *key).collect();
             let help = format!("leave it out; beside stage it takes: {}", takes.join(", "));
-            return Some(Diagnostic::at(self.places.at(key), message, help).without());
+            return Some(Diagnostic::at(self.places.at(key), message, help).fix_by_removing());
         }
         let lacking = match show {
             Show::Series if layer.is_none() => &LAYER,
@@ -151,15 +151,15 @@ fn percentiles(written: Option<Spanned<Vec<f64>>>, show: Show) -> Result<Vec<f64
         }
     }
     let at = written.as_ref().map(Spanned::span);
-    let mut own = list(written, "percentiles")?;
-    own.sort_by(f64::total_cmp);
-    if let (Some(twice), Some(at)) = (own.windows(2).find(|pair| pair[0] == pair[1]), at) {
+    let mut percents = list(written, "percentiles")?;
+    percents.sort_by(f64::total_cmp);
+    if let (Some(twice), Some(at)) = (percents.windows(2).find(|pair| pair[0] == pair[1]), at) {
         let message = format!("The percentile {} is named twice", twice[0]);
         return Err(Diagnostic::at(at, message, "leave one out"));
     }
     Ok(match show {
-        Show::LatencyBars if own.is_empty() => BARS.to_vec(),
-        Show::LatencyOverTime if own.is_empty() => vec![OVER_TIME],
-        _ => own,
+        Show::LatencyBars if percents.is_empty() => BARS.to_vec(),
+        Show::LatencyOverTime if percents.is_empty() => vec![OVER_TIME],
+        _ => percents,
     })
 }

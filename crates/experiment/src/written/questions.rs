@@ -33,7 +33,7 @@ impl Question {
                 format!("A threshold of {} decides nothing", wrong.get_ref()),
                 "the difference that does not matter is at least 0.1 % and less than 100 %: write \"5%\", or leave it out for 3 %",
             );
-            return Err(mistake.without());
+            return Err(mistake.fix_by_removing());
         }
         let threshold = threshold.map(Spanned::into_inner);
         table.finish()?;

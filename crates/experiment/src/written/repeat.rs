@@ -104,8 +104,8 @@ mod tests {
         let timed: Repeat = "auto:30m".parse().unwrap();
         assert_eq!(timed.sequential().unwrap().time, Some(Nanos::from_secs(1800)));
         for wrong in ["", "-1", "often", "auto:", "auto:x", "auto 5", "auto:99999999999"] {
-            let said = wrong.parse::<Repeat>().unwrap_err();
-            assert!(said.contains("auto:12"), "{said}");
+            let message = wrong.parse::<Repeat>().unwrap_err();
+            assert!(message.contains("auto:12"), "{message}");
         }
     }
 }

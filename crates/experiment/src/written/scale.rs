@@ -58,8 +58,8 @@ pub fn with_set(text: String, set: &[(String, String)]) -> String {
     let known = before.iter().filter_map(|line| line.split_once(" = "));
     lines.extend(known.map(|(key, value)| (key.to_owned(), value.to_owned())));
     for (key, value) in set {
-        let own = DeTable::parse(&format!("v = {value}")).is_ok() && !value.contains('\n');
-        lines.insert(quoted(key), if own { value.clone() } else { quoted(value) });
+        let is_toml = DeTable::parse(&format!("v = {value}")).is_ok() && !value.contains('\n');
+        lines.insert(quoted(key), if is_toml { value.clone() } else { quoted(value) });
     }
     text.push_str(given::BEHIND);
     text.extend(lines.into_iter().map(|(key, value)| format!("{key} = {value}\n")));
@@ -78,7 +78,7 @@ impl<'t> Scaled<'t> {
         let variants = table.table(&VARIANT, "Variants of a scale")?;
         table.finish()?;
         let variants = variants.map(|table| table.named_tables(&VARIANT, "A variant of a scale"));
-        let own = |variant: Named<Table<'t>>| {
+        let read_variant = |variant: Named<Table<'t>>| {
             let Named { name, at, value: mut table } = variant;
             let set = table.table(&SET, "set")?.map(Table::settings).unwrap_or_default();
             table.finish()?;
@@ -88,7 +88,7 @@ impl<'t> Scaled<'t> {
             .transpose()?
             .unwrap_or_default()
             .into_iter()
-            .map(own)
+            .map(read_variant)
             .collect::<Result<_, _>>()?;
         Ok(Named { name, at, value: Self { set, variants } })
     }
@@ -103,7 +103,7 @@ impl<'t> Scaled<'t> {
             let (factor, _) = varied.iter().find(|(_, paths)| paths.contains(&setting.path))?;
             let message = format!("'{}' is what the factor '{factor}' varies", setting.path);
             let help = "leave it out: it is set last, so all levels would be one";
-            Some(Diagnostic::at(setting.at(), message, help).without())
+            Some(Diagnostic::at(setting.at(), message, help).fix_by_removing())
         };
         self.set.iter().filter_map(wrong).collect()
     }
@@ -112,15 +112,16 @@ impl<'t> Scaled<'t> {
 /// The scale that is planned, of those in the file.
 pub(crate) fn chosen<'a, 't>(
     scales: &'a [Named<Scaled<'t>>],
-    asked: &Scale,
+    wanted: &Scale,
 ) -> Result<Option<&'a Named<Scaled<'t>>>, Diagnostic> {
-    let name = asked.name();
+    let name = wanted.name();
     let found = scales.iter().find(|scale| scale.name == name);
     if found.is_some() || USUAL.contains(&name) {
         return Ok(found);
     }
-    let own = scales.iter().map(|scale| scale.name.as_str()).filter(|name| !USUAL.contains(name));
-    let known: Vec<_> = USUAL.into_iter().chain(own).collect();
+    let others =
+        scales.iter().map(|scale| scale.name.as_str()).filter(|name| !USUAL.contains(name));
+    let known: Vec<_> = USUAL.into_iter().chain(others).collect();
     Err(Diagnostic {
         message: format!("The experiment has no scale '{name}'"),
         span: None,

@@ -114,7 +114,8 @@ pub(crate) fn read(variant: &Variant) -> Result<VariantStack, Vec<Diagnostic>> {
     let recorded = |device: &&Named<Device>| {
         device.value.write_runs.as_ref().is_some_and(|runs| *runs.get_ref())
     };
-    let recorded = variant.devices.iter().filter(recorded).map(|own| own.name.clone()).collect();
+    let recorded =
+        variant.devices.iter().filter(recorded).map(|device| device.name.clone()).collect();
     if mistakes.is_empty() { Ok(VariantStack { layers, recorded }) } else { Err(mistakes) }
 }
 

@@ -97,7 +97,7 @@ pub(crate) fn equal_points(
     target: Option<u64>,
     at: &Range<usize>,
 ) -> Option<Diagnostic> {
-    let meant: Vec<_> = points.iter().map(|point| point.spec.meant(target)).collect();
+    let meant: Vec<_> = points.iter().map(|point| point.spec.normal_form(target)).collect();
     points.iter().enumerate().find_map(|(i, point)| {
         let same = &points[meant[..i].iter().position(|other| *other == meant[i])?];
         let message = format!("'{}' is the same load as '{}'", point.name, same.name);
@@ -113,7 +113,7 @@ pub(crate) fn needless(load: &Table) -> Result<(), Diagnostic> {
     }
     let message = "'sweep_state' is about the points of a sweep, and there is none";
     let help = format!("take it away, or add sweep = {}", SWEEP.example);
-    Err(Diagnostic::at(load.place(SWEEP_STATE.name), message, help).without())
+    Err(Diagnostic::at(load.place(SWEEP_STATE.name), message, help).fix_by_removing())
 }
 
 /// Checks that each swept key is a key of the load, and has no value beside the sweep.
@@ -136,9 +136,8 @@ fn check_keys(keys: &[Named<List>], load: &Table) -> Result<(), Diagnostic> {
         }
         if places.has(name) {
             let message = format!("'{name}' is swept, and has a value beside that");
-            return Err(
-                Diagnostic::at(places.at(name), message, "take one of the two away").without()
-            );
+            return Err(Diagnostic::at(places.at(name), message, "take one of the two away")
+                .fix_by_removing());
         }
     }
     Ok(())
@@ -164,7 +163,7 @@ fn divides(keys: &[Named<List>], load: &Table) -> Result<(), Diagnostic> {
         }
         _ => &format!("'{name}' follows from 'outstanding' and 'depth'"),
     };
-    Err(Diagnostic::at(at, message, "take one of the two away").without())
+    Err(Diagnostic::at(at, message, "take one of the two away").fix_by_removing())
 }
 
 /// Returns all points of the stage called `stage`; `load` holds the keys that they have in common. The last key changes fastest.
@@ -223,7 +222,9 @@ fn written<'t>(
             }
             if next.iter().any(|other: &WrittenPoint| other.name == name) {
                 let message = format!("{key} = {shown} is in the sweep twice");
-                return Err(Diagnostic::at(value.span(), message, "leave one out").without());
+                return Err(
+                    Diagnostic::at(value.span(), message, "leave one out").fix_by_removing()
+                );
             }
             next.push(WrittenPoint { at, name, load });
         }

@@ -29,8 +29,10 @@ impl Trial {
     /// question five repeats decide most. Where none is asked of that stage, the first of all stays.
     pub(crate) fn focus(&self, plan: &mut Plan) {
         let facts = &mut plan.facts;
-        let own = |stage: &Option<String>| stage.as_ref().is_none_or(|name| *name == self.stage);
-        let first = facts.questions.iter().position(|asked| own(&asked.stage)).unwrap_or(0);
+        let is_about =
+            |stage: &Option<String>| stage.as_ref().is_none_or(|name| *name == self.stage);
+        let first =
+            facts.questions.iter().position(|question| is_about(&question.stage)).unwrap_or(0);
         facts.questions.drain(..first);
         facts.questions.truncate(1);
         (facts.expectations, facts.pictures, facts.factors) = Default::default();

@@ -5,7 +5,7 @@ mod scaled;
 mod unknown;
 mod varied;
 
-pub(crate) use unknown::meant;
+pub(crate) use unknown::nearest_hint;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -61,7 +61,7 @@ pub(crate) struct Variants<'t> {
 }
 
 /// Returns all variants at a scale, and the mistakes; a mistake in one variant leaves out none of the others.
-pub(crate) fn all<'t>(file: &File<'t>, asked: &Scale) -> (Variants<'t>, Vec<Diagnostic>) {
+pub(crate) fn all<'t>(file: &File<'t>, scale_wanted: &Scale) -> (Variants<'t>, Vec<Diagnostic>) {
     let mut mistakes = Vec::new();
     let mut variants = written(file);
     // A setting of something that no variant has is reported once; one of something that this variant lacks may be for others.
@@ -83,7 +83,7 @@ pub(crate) fn all<'t>(file: &File<'t>, asked: &Scale) -> (Variants<'t>, Vec<Diag
     mistakes.extend(file.set.check(&file.factor));
     mistakes.extend(file.set.check_names(&known, &variants));
     let mut found = Variants { all: variants, scale: None, scaled: Vec::new() };
-    let scale = scale::chosen(&file.scale, asked).unwrap_or_else(|mistake| {
+    let scale = scale::chosen(&file.scale, scale_wanted).unwrap_or_else(|mistake| {
         mistakes.push(mistake);
         None
     });
@@ -103,14 +103,14 @@ impl<'t> Variants<'t> {
         for variant in &mut self.all {
             let there = scale.set.iter().filter(|s| variant.find(&s.path).is_some());
             let mut set: Vec<_> = there.collect();
-            let own = scale.variants.iter().filter(|own| variant.is(&own.name));
-            set.extend(own.flat_map(|own| &own.value));
+            let changes = scale.variants.iter().filter(|changes| variant.is(&changes.name));
+            set.extend(changes.flat_map(|changes| &changes.value));
             for setting in set {
                 mistakes.extend(variant.set(setting).err());
             }
         }
-        self.scaled.extend(scale.variants.iter().flat_map(|own| {
-            own.value.iter().map(|setting| format!("{}: {}", own.name, setting.shown()))
+        self.scaled.extend(scale.variants.iter().flat_map(|changes| {
+            changes.value.iter().map(|setting| format!("{}: {}", changes.name, setting.shown()))
         }));
     }
 }
@@ -161,7 +161,9 @@ fn check_factors(file: &File, variants: &[Variant]) -> Vec<Diagnostic> {
         if file.factor[..i].iter().any(|other| other.name.get_ref() == factor.name.get_ref()) {
             let message = format!("Two factors are called '{}'", factor.name.get_ref());
             let mistake = Diagnostic::at(factor.name.span(), message, "give each its own name");
-            mistakes.push(mistake.with(format!("\"another {i}\"")).naming(factor.name.get_ref()));
+            mistakes.push(
+                mistake.with(format!("\"another {i}\"")).if_name_is_right(factor.name.get_ref()),
+            );
         }
         mistakes.extend(factor.lost(variants));
         mistakes.extend(factor.no_setting(variants));
@@ -191,13 +193,13 @@ fn crossed<'t>(
 ) -> Vec<Variant<'t>> {
     let mut all = Vec::new();
     for variant in variants {
-        let mut own = vec![variant.clone()];
+        let mut combined = vec![variant.clone()];
         for factor in file.factor.iter().filter(|factor| variant.has(factor)) {
             let cross = |one: &Variant<'t>| -> Vec<_> {
                 factor.levels.iter().map(|level| one.at_level(factor, level)).collect()
             };
-            let pairs: Vec<_> = own.iter().flat_map(cross).collect();
-            own = pairs
+            let pairs: Vec<_> = combined.iter().flat_map(cross).collect();
+            combined = pairs
                 .into_iter()
                 .map(|(variant, wrong)| {
                     mistakes.extend(wrong);
@@ -205,7 +207,7 @@ fn crossed<'t>(
                 })
                 .collect();
         }
-        all.extend(own);
+        all.extend(combined);
     }
     let left_out =
         |v: &Variant| file.exclude.iter().any(|e| e.leaves_out(v.written.as_deref(), &v.levels));
@@ -213,14 +215,14 @@ fn crossed<'t>(
         if !all.iter().any(|v| exclude.leaves_out(v.written.as_deref(), &v.levels)) {
             let message = "No cell has these levels together, so none is excluded";
             let mistake = Diagnostic::at(exclude.at.clone(), message, "leave this exclusion out");
-            mistakes.push(mistake.resting());
+            mistakes.push(mistake.if_rest_is_right());
         }
     }
     all.retain(|variant| !left_out(variant));
     if let (true, Some(exclude)) = (all.is_empty(), file.exclude.first()) {
         let message = "Every cell is excluded";
         let mistake = Diagnostic::at(exclude.at.clone(), message, "leave an exclusion out");
-        mistakes.push(mistake.resting());
+        mistakes.push(mistake.if_rest_is_right());
     }
     let factors = |v: &Variant| {
         file.factor.iter().find(|f| v.levels.contains_key(f.name.get_ref())).map(|f| f.name.span())
@@ -238,7 +240,7 @@ fn check_names(variants: &[Variant]) -> Vec<Diagnostic> {
         if variants[..i].iter().any(|other| other.name == variant.name) {
             let message = format!("Two variants are called '{}'", variant.name);
             let mistake = Diagnostic::at(variant.span.clone(), message, "give each its own name");
-            mistakes.push(mistake.with(format!("\"another {i}\"")).naming(&variant.name));
+            mistakes.push(mistake.with(format!("\"another {i}\"")).if_name_is_right(&variant.name));
         }
     }
     mistakes.extend(variants.iter().find_map(Variant::one_name_space));
@@ -298,9 +300,9 @@ impl<'t> Variant<'t> {
     fn at_level(&self, factor: &Factor<'t>, level: &Level<'t>) -> (Self, Vec<Diagnostic>) {
         let mut variant = self.clone();
         let factor = factor.name.get_ref();
-        let own = format!("{factor} {}", level.name);
+        let at_level = format!("{factor} {}", level.name);
         let named = self.written.is_some() || !self.levels.is_empty();
-        variant.name = if named { format!("{}, {own}", self.name) } else { own };
+        variant.name = if named { format!("{}, {at_level}", self.name) } else { at_level };
         variant.levels.insert(factor.clone(), level.name.clone());
         variant.span = level.at.clone();
         let there = level.set.iter().filter(|setting| self.find(&setting.path).is_some());
@@ -311,7 +313,7 @@ impl<'t> Variant<'t> {
     /// Puts a value in place.
     pub(crate) fn set(&mut self, setting: &Setting<'t>) -> Result<(), Diagnostic> {
         let Some((thing, key)) = self.find(&setting.path) else {
-            return Err(nothing(setting, std::slice::from_ref(self)));
+            return Err(unknown_target(setting, std::slice::from_ref(self)));
         };
         let (fixed, instead): (&[&str], _) = match thing {
             SettingTarget::Device(_) => (
@@ -339,7 +341,7 @@ impl<'t> Variant<'t> {
         };
         if fixed.contains(&key) {
             let message = format!("'{}' cannot differ between variants", setting.path);
-            return Err(Diagnostic::at(setting.at(), message, instead).without());
+            return Err(Diagnostic::at(setting.at(), message, instead).fix_by_removing());
         }
         match thing {
             SettingTarget::Layer(i) => self.stack[i].put(key, setting),
@@ -416,7 +418,7 @@ impl<'t> Variant<'t> {
 }
 
 /// Returns the mistake for a setting of something that none of these variants has.
-pub(crate) fn nothing(setting: &Setting, variants: &[Variant]) -> Diagnostic {
+pub(crate) fn unknown_target(setting: &Setting, variants: &[Variant]) -> Diagnostic {
     let mut names = unknown::Names::default();
     for (thing, name, _) in variants.iter().flat_map(Variant::things) {
         let known = match thing {
@@ -431,5 +433,5 @@ pub(crate) fn nothing(setting: &Setting, variants: &[Variant]) -> Diagnostic {
         }
     }
     let of = if variants.len() == 1 { "of this variant" } else { "of any variant" };
-    unknown::nothing(setting, &names, of)
+    unknown::names_nothing(setting, &names, of)
 }

@@ -71,13 +71,13 @@ pub(super) fn judge(
         (None, signal) => format!("signal {}", signal.unwrap_or(0)),
     };
     let words: Vec<&str> = output.stderr.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
-    let said = match words[..] {
+    let printed = match words[..] {
         [] => String::new(),
         // The last lines say why; warnings come before them.
         _ => format!(": {}", words[words.len().saturating_sub(3)..].join("; ")),
     };
     let kernel =
         output.kernel.as_ref().map_or(String::new(), |line| format!("; the kernel: {line}"));
-    let said = said + &kernel;
-    Err(StepError::Command { about, command, ended, said })
+    let printed = printed + &kernel;
+    Err(StepError::Command { about, command, ended, printed })
 }

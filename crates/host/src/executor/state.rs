@@ -33,7 +33,7 @@ impl Executor {
 
     /// Goes on from the state of another executor. Names that are bound here already keep their values, because the devices of this machine have
     /// other names.
-    pub fn take_up(&mut self, state: ExecutorState) {
+    pub fn continue_from(&mut self, state: ExecutorState) {
         let ExecutorState { names, facts, owed } = state;
         for (name, value) in names {
             self.names.entry(name).or_insert(value);
@@ -84,7 +84,7 @@ mod tests {
         }
         let travelled = serde_json::to_string(&before.state()).unwrap();
         let mut after = executor("/dev/vdb");
-        after.take_up(serde_json::from_str(&travelled).unwrap());
+        after.continue_from(serde_json::from_str(&travelled).unwrap());
         assert_eq!(after.resolve("{device.data} {vdo.instance}").unwrap(), "/dev/vdb 3");
         let undone: Vec<_> = after.undo_all().into_iter().map(|step| step.command).collect();
         assert_eq!(undone[0].split(' ').nth(1), Some("/run/upper"), "{undone:?}");

@@ -41,7 +41,7 @@ struct Mailbox {
 #[derive(Default)]
 struct State {
     /// A reading that was asked for: its mark and moment.
-    asked: Option<(String, u64)>,
+    requested: Option<(String, u64)>,
     /// The mark of the reading under way.
     reading: Option<Option<String>>,
     /// Tells whether only the reading that was asked for is still made.
@@ -82,7 +82,7 @@ impl Background {
     /// Asks for a reading at this moment; returns the one asked for before, as missing, when that never began.
     pub(super) fn ask(&self, mark: &str) -> Option<SampleRow> {
         let now = self.clock.now().0;
-        let before = lock(&self.mailbox.state).asked.replace((mark.to_owned(), now));
+        let before = lock(&self.mailbox.state).requested.replace((mark.to_owned(), now));
         self.mailbox.changed.notify_all();
         let why = || "the reading before was still under way at the next mark".to_owned();
         before.map(|(mark, at)| missing(&self.probe, &mark, at, why()))
@@ -93,7 +93,7 @@ impl Background {
         let mut state = lock(&self.mailbox.state);
         state.stopping = true;
         // A reading that nobody asked for must not delay the end.
-        if state.asked.is_none() && matches!(state.reading, Some(None)) {
+        if state.requested.is_none() && matches!(state.reading, Some(None)) {
             state.gone = true;
             self.interrupt.request(Level::Now);
         }
@@ -108,7 +108,7 @@ impl Background {
         if overdue {
             let mut state = lock(&self.mailbox.state);
             marks.extend(state.reading.clone().flatten().map(|mark| (mark, now)));
-            marks.extend(state.asked.take());
+            marks.extend(state.requested.take());
             state.gone = true;
             drop(state);
             self.interrupt.request(Level::Now);
@@ -144,17 +144,17 @@ impl Mailbox {
     ) {
         let every = (probe.every_ms * 1_000_000).max(1);
         let mut due = clock.now().0;
-        while let Some(asked) = self.next(clock, due) {
+        while let Some(request) = self.next(clock, due) {
             let began = clock.now().0;
             // Times that were missed are left out.
             due += every * (began.saturating_sub(due) / every + u64::from(began >= due));
-            let late = asked
+            let late = request
                 .as_ref()
                 .is_some_and(|(_, at)| u128::from(began.saturating_sub(*at)) > SOON.as_nanos());
-            let mark = asked.as_ref().filter(|_| !late).map(|(mark, _)| mark.as_str());
+            let mark = request.as_ref().filter(|_| !late).map(|(mark, _)| mark.as_str());
             let mut row = sample(probe, mark, clock, |source| reader.read(source));
             let mut rows = Vec::new();
-            match &asked {
+            match &request {
                 Some((mark, at)) if late => {
                     let why = "the reading before was still under way 1 s after it".to_owned();
                     rows.push(missing(probe, mark, *at, why));
@@ -182,9 +182,9 @@ impl Mailbox {
             if state.gone {
                 return None;
             }
-            if let Some(asked) = state.asked.take() {
-                state.reading = Some(Some(asked.0.clone()));
-                return Some(Some(asked));
+            if let Some(request) = state.requested.take() {
+                state.reading = Some(Some(request.0.clone()));
+                return Some(Some(request));
             }
             if state.stopping {
                 return None;

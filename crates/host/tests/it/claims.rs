@@ -30,7 +30,7 @@ impl Loop {
 }
 
 /// Returns the refusal of a device by `claim`, as (kind, message and help).
-fn said(device: &Path, destroy: bool) -> Option<(ClaimKind, String)> {
+fn refusal(device: &Path, destroy: bool) -> Option<(ClaimKind, String)> {
     claim(device, destroy).err().map(|e| (e.kind(), format!("{e}; {}", e.help())))
 }
 
@@ -41,11 +41,11 @@ fn an_empty_device_is_claimed_with_its_whole_identity_and_by_one_only() {
     assert_eq!(mine.bytes().0, 64 << 20);
     assert!(mine.identity().contains("fathom-claims-test"), "{}", mine.identity());
     assert!(mine.identity().contains("67108864 bytes"), "{}", mine.identity());
-    let (kind, text) = said(&disk.device, true).unwrap();
+    let (kind, text) = refusal(&disk.device, true).unwrap();
     assert_eq!(kind, ClaimKind::Refused);
     assert!(text.contains("another run"), "{text}");
     drop(mine);
-    assert_eq!(said(&disk.device, false), None);
+    assert_eq!(refusal(&disk.device, false), None);
 }
 
 #[test]
@@ -55,10 +55,10 @@ fn a_file_system_is_refused_unless_it_may_be_lost() {
     if !disk.run(NAME, "mkfs.ext4", &["-q"]) {
         return;
     }
-    let (kind, text) = said(&disk.device, false).unwrap();
+    let (kind, text) = refusal(&disk.device, false).unwrap();
     assert_eq!(kind, ClaimKind::Refused);
     assert!(text.contains("ext") && text.contains("--destroy-data"), "{text}");
-    assert_eq!(said(&disk.device, true), None);
+    assert_eq!(refusal(&disk.device, true), None);
 }
 
 #[test]
@@ -74,14 +74,14 @@ fn a_mounted_device_is_refused_even_when_its_data_may_be_lost() {
         println!("SKIP {NAME}: mount is refused");
         return;
     }
-    let answers = [said(&disk.device, false), said(&disk.device, true)];
+    let answers = [refusal(&disk.device, false), refusal(&disk.device, true)];
     let _ = Command::new("umount").arg(at.path()).status();
     for answer in answers {
         let (kind, text) = answer.unwrap();
         assert_eq!(kind, ClaimKind::Refused);
         assert!(text.contains("mounted on"), "{text}");
     }
-    assert_eq!(said(&disk.device, true), None);
+    assert_eq!(refusal(&disk.device, true), None);
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn a_device_that_is_swap_is_refused_even_when_its_data_may_be_lost() {
     if !disk.run(NAME, "mkswap", &[]) || !disk.run(NAME, "swapon", &[]) {
         return;
     }
-    let answer = said(&disk.device, true);
+    let answer = refusal(&disk.device, true);
     assert!(disk.run(NAME, "swapoff", &[]));
     let (kind, text) = answer.unwrap();
     assert_eq!(kind, ClaimKind::Refused);
@@ -109,7 +109,7 @@ fn a_partition_table_is_refused_and_so_is_the_disk_of_a_mounted_partition() {
     table[12..16].copy_from_slice(&65536u32.to_le_bytes());
     table[64..].copy_from_slice(&[0x55, 0xaa]);
     disk.write(&table, 446);
-    let (kind, text) = said(&disk.device, false).unwrap();
+    let (kind, text) = refusal(&disk.device, false).unwrap();
     assert_eq!(kind, ClaimKind::Refused);
     assert!(text.contains("partition table"), "{text}");
 
@@ -135,7 +135,7 @@ fn a_partition_table_is_refused_and_so_is_the_disk_of_a_mounted_partition() {
         println!("SKIP {NAME}: no partition of a loop device can be mounted here");
         return;
     }
-    let answer = said(&disk.device, true);
+    let answer = refusal(&disk.device, true);
     let _ = Command::new("umount").arg(&mount).status();
     let (kind, text) = answer.unwrap();
     assert_eq!(kind, ClaimKind::Refused);
@@ -153,7 +153,7 @@ fn a_loop_device_stands_in_the_way_of_its_backing_device() {
         return;
     }
     let upper = String::from_utf8(output.stdout).unwrap();
-    let answer = said(&disk.device, true);
+    let answer = refusal(&disk.device, true);
     let _ = Command::new("losetup").args(["--detach", upper.trim()]).status();
     let (kind, text) = answer.unwrap();
     assert_eq!(kind, ClaimKind::Refused);
@@ -168,7 +168,7 @@ fn what_is_no_block_device_is_a_mistake_and_no_refusal() {
     for path in
         [file.as_path(), folder.path(), Path::new("/dev/null"), Path::new("/dev/fathom-none")]
     {
-        assert_eq!(said(path, true).unwrap().0, ClaimKind::Usage, "{}", path.display());
+        assert_eq!(refusal(path, true).unwrap().0, ClaimKind::Usage, "{}", path.display());
     }
 }
 
@@ -280,9 +280,9 @@ fn a_loop_device_on_a_claimed_file_is_refused_and_two_loop_devices_on_one_file_a
     assert_eq!(claim_target(&path, DESTROY).unwrap_err().kind(), ClaimKind::Refused);
     let [first, second] = claims;
     drop(first);
-    assert_eq!(said(Path::new(&upper.0), true).unwrap().0, ClaimKind::Refused);
+    assert_eq!(refusal(Path::new(&upper.0), true).unwrap().0, ClaimKind::Refused);
     drop(second);
-    assert_eq!(said(Path::new(&upper.0), true), None);
+    assert_eq!(refusal(Path::new(&upper.0), true), None);
 }
 
 #[test]
@@ -364,7 +364,7 @@ fn a_file_whose_loop_device_is_in_use_is_refused_even_when_its_data_may_be_lost(
     refused(&disk.file, "another run");
     drop(claimed);
     let claimed = claim_target(&disk.file, DESTROY).unwrap();
-    assert_eq!(said(&disk.device, true).unwrap().0, ClaimKind::Refused);
+    assert_eq!(refusal(&disk.device, true).unwrap().0, ClaimKind::Refused);
     drop(claimed);
     // What a loop device upon the loop device needs.
     let upper = Upper::on(&disk.device);
@@ -400,7 +400,7 @@ fn a_file_whose_loop_device_is_in_use_is_refused_even_when_its_data_may_be_lost(
     refused(&linked, "mounted on");
     // The same bytes as a second loop device.
     let second = Upper::on(&renamed);
-    let (kind, text) = said(Path::new(&second.0), true).unwrap();
+    let (kind, text) = refusal(Path::new(&second.0), true).unwrap();
     assert_eq!(kind, ClaimKind::Refused, "{text}");
     assert!(text.contains("mounted on"), "{text}");
     let _ = Command::new("umount").arg(at.path()).status();

@@ -11,7 +11,7 @@ use sys::interrupt::Interrupt;
 
 use crate::loop_device::Loop;
 
-fn asked(setting: &str, value: &str) -> AskedSetting {
+fn on_data(setting: &str, value: &str) -> AskedSetting {
     let role = Some("data".to_owned());
     AskedSetting { setting: setting.into(), role, value: value.into() }
 }
@@ -48,7 +48,8 @@ fn every_setting_of_a_queue_is_set_read_back_a_fact_and_put_back() {
         ("write_cache_mode", "write through"),
     ];
     wanted.extend(other.map(|other| ("scheduler", other)));
-    let steps = set_up(&wanted.iter().map(|(name, value)| asked(name, value)).collect::<Vec<_>>());
+    let steps =
+        set_up(&wanted.iter().map(|(name, value)| on_data(name, value)).collect::<Vec<_>>());
     let mut executor = executor(&disk.device);
     for step in &steps {
         executor.step(step).1.unwrap_or_else(|error| panic!("{}: {error:?}", step.about));
@@ -73,24 +74,24 @@ fn what_the_kernel_refuses_or_rounds_is_an_error_that_names_the_file_and_what_it
         "what_the_kernel_refuses_or_rounds_is_an_error_that_names_the_file_and_what_it_takes";
     let Some(disk) = Loop::new(name) else { return };
     let before = queue(&disk.device);
-    for (setting, value, said) in [
+    for (setting, value, phrases) in [
         ("max_sectors_kb", "100000000", ["at most", "of KiB"]),
         ("scheduler", "cfq", ["refuses (Invalid argument", "one of: none"]),
         ("read_ahead_kb", "7", ["says '4' after '7' was written", "a multiple of 4"]),
         ("nr_requests", "1", ["says '4' after '1' was written", "from 4 on"]),
     ] {
         let mut executor = executor(&disk.device);
-        let steps = set_up(&[asked("nomerges", "1"), asked(setting, value)]);
+        let steps = set_up(&[on_data("nomerges", "1"), on_data(setting, value)]);
         let failed = steps.iter().find_map(|step| executor.step(step).1.err()).unwrap();
         let text = std::error::Error::source(&failed).unwrap().to_string();
-        for said in said.iter().chain([&"/block/loop", &setting]) {
-            assert!(text.contains(said), "{setting}: {said}: {text}");
+        for phrase in phrases.iter().chain([&"/block/loop", &setting]) {
+            assert!(text.contains(phrase), "{setting}: {phrase}: {text}");
         }
         assert!(executor.undo_all().iter().all(|record| record.error.is_none()), "{setting}");
         assert_eq!(queue(&disk.device), before, "{setting}");
     }
-    let said = host::environment_refused("max_sectors_kb", Some(&disk.device), "100000000");
-    assert!(said.as_ref().is_some_and(|said| said.contains("at most")), "{said:?}");
+    let refusal = host::environment_refused("max_sectors_kb", Some(&disk.device), "100000000");
+    assert!(refusal.as_ref().is_some_and(|refusal| refusal.contains("at most")), "{refusal:?}");
     assert_eq!(host::environment_refused("nomerges", Some(&disk.device), "2"), None);
 }
 

@@ -254,8 +254,11 @@ fn an_attribute_is_written_and_read_back() {
     let mut executor = on_this_machine();
     executor.step(&step(write(Some("writeback")), Vec::new())).1.unwrap();
     let error = executor.step(&step(write(Some("none")), Vec::new())).1.unwrap_err();
-    let said = std::error::Error::source(&error).unwrap().to_string();
-    assert!(said.contains("says 'writeback'") && said.contains("'none' was expected"), "{said}");
+    let message = std::error::Error::source(&error).unwrap().to_string();
+    assert!(
+        message.contains("says 'writeback'") && message.contains("'none' was expected"),
+        "{message}"
+    );
     let absent = |may_be_gone| {
         let (path, value) = ("/proc/fathom-none".into(), "1".into());
         step(Action::Write { path, value, reads: None, may_be_gone }, Vec::new())
@@ -279,8 +282,8 @@ fn the_chosen_one_of_several_words_is_what_an_attribute_reads() {
     executor.bind("mode", "writeback");
     executor.step(&step(write("{mode}"), Vec::new())).1.unwrap();
     let error = executor.step(&step(write("none"), Vec::new())).1.unwrap_err();
-    let said = std::error::Error::source(&error).unwrap().to_string();
-    assert!(said.contains("'none' was expected"), "{said}");
+    let message = std::error::Error::source(&error).unwrap().to_string();
+    assert!(message.contains("'none' was expected"), "{message}");
 }
 
 #[test]

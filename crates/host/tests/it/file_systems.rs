@@ -5,7 +5,7 @@ use std::process::Command;
 
 use host::{Executor, RealMachine};
 use layers::step::Action;
-use layers::{Asked, Kind, Place, RaisePlan, kinds, on_device};
+use layers::{ActionRequest, Kind, Place, RaisePlan, kinds, on_device};
 use sys::clock::Clock;
 use sys::interrupt::Interrupt;
 
@@ -55,7 +55,8 @@ impl Stack {
 
     /// Reads a probe, and gives one of its fields.
     fn figure(&mut self, probe: &str, field: &str) -> f64 {
-        let probe = self.raised.probes.iter().find(|own| own.id == format!("fs.{probe}")).unwrap();
+        let probe =
+            self.raised.probes.iter().find(|known| known.id == format!("fs.{probe}")).unwrap();
         let source = self.executor.resolve_source(&probe.source).unwrap();
         let text = self.executor.read(&source).unwrap();
         layers::parse(&probe.parser, &text).unwrap().numbers[field].unwrap()
@@ -87,7 +88,7 @@ fn a_file_system_of_a_run_that_was_killed_is_taken_down_by_another_process() {
         cleaner.bind("device.data", path);
         cleaner.owns(path);
         for step in &stack.raised.up {
-            cleaner.owe(host::Owed::all_of(None, step));
+            cleaner.take_over_undo(host::Owed::all_of(None, step));
         }
         assert!(
             sys::block::mount_points(sys::block::number(path.as_ref()).unwrap().unwrap())
@@ -115,17 +116,17 @@ fn every_file_system_is_made_mounted_read_trimmed_and_taken_down() {
         for step in stack.raised.up.clone() {
             stack.executor.step(&step).1.unwrap();
         }
-        let own = match kind.name {
+        let figure = match kind.name {
             "btrfs" => ("data", "disk_used"),
             "ext4" => ("writes", "session_write_kbytes"),
             _ => ("stats", "blocks_allocated"),
         };
-        let before = (stack.figure("statfs", "used_bytes"), stack.figure(own.0, own.1));
+        let before = (stack.figure("statfs", "used_bytes"), stack.figure(figure.0, figure.1));
         std::fs::write(stack.mount().join("file"), vec![7; 32 << 20]).unwrap();
         for step in stack.raised.settle.clone() {
             stack.executor.step(&step).1.unwrap();
         }
-        let after = (stack.figure("statfs", "used_bytes"), stack.figure(own.0, own.1));
+        let after = (stack.figure("statfs", "used_bytes"), stack.figure(figure.0, figure.1));
         let grew = after.0 - before.0;
         // What is all alike compresses to nearly nothing.
         let compressed = kind.name == "btrfs";
@@ -134,8 +135,8 @@ fn every_file_system_is_made_mounted_read_trimmed_and_taken_down() {
         let inputs = on_device("{device.data}", SIZE);
         let at = Place { name: "fs", run_tag: tag, inputs: &inputs };
         let none = "".parse().unwrap();
-        let asked = Asked { action: "trim", keys: &none, before: &none };
-        let trim = (kind.parse)(&none).unwrap().act(&at, &asked).unwrap();
+        let request = ActionRequest { action: "trim", keys: &none, before: &none };
+        let trim = (kind.parse)(&none).unwrap().act(&at, &request).unwrap();
         for step in trim.steps {
             stack.executor.step(&step).1.unwrap();
         }

@@ -147,7 +147,7 @@ fn a_slow_probe_delays_neither_an_edge_nor_another_probe() {
     let on = move |row| drop(send.send(row));
     let probes = [slow("slow", &format!("sleep 1.5; {CPU_LINE}"), 100_000), probe(20)];
     let samplers = Samplers::start(&probes, &on_this_machine(&clock), &clock, on).unwrap();
-    let (began, asked) = (Instant::now(), clock.now().0);
+    let (began, marked_ns) = (Instant::now(), clock.now().0);
     let marked = samplers.mark("stage_start");
     assert!(began.elapsed() < Duration::from_millis(700), "{:?}", began.elapsed());
     assert_eq!(marked.len(), 1, "of the slow one nothing is there yet: {marked:?}");
@@ -163,7 +163,7 @@ fn a_slow_probe_delays_neither_an_edge_nor_another_probe() {
     assert!(quick > 20, "{quick} readings of the quick probe meanwhile");
     // The first one, which nobody asked for, was under way for longer than an edge can wait.
     assert!(read.error.as_deref().unwrap_or("still under way").contains("still under way"));
-    assert!(read.at_ns >= asked, "{read:?}");
+    assert!(read.at_ns >= marked_ns, "{read:?}");
     assert_eq!(samplers.stop(), []);
 }
 

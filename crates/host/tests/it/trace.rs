@@ -17,7 +17,7 @@ const INSIDE: &str = "FATHOM_TEST_TRACEFS";
 
 /// Runs the test `name` of this program in a namespace in which `prepare` was done.
 fn inside(name: &str, prepare: &str) {
-    let own = std::env::current_exe().unwrap();
+    let program = std::env::current_exe().unwrap();
     let script = format!("{prepare} && exec \"$0\" --exact trace::{name} --nocapture");
     let tried = Command::new("unshare").args(["-m", "sh", "-c", prepare]).status();
     if !tried.is_ok_and(|status| status.success()) {
@@ -26,13 +26,13 @@ fn inside(name: &str, prepare: &str) {
     }
     let output = Command::new("unshare")
         .args(["-m", "sh", "-c", &script])
-        .arg(own)
+        .arg(program)
         .env(INSIDE, "1")
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
-    assert!(said.contains("1 passed"), "{said}");
+    let message = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{message}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(message.contains("1 passed"), "{message}");
 }
 
 fn count(event: &str) -> Step {
@@ -107,8 +107,8 @@ fn where_there_is_no_tracefs_the_count_is_none_and_says_why() {
     let clock = Clock::real();
     let mut executor = on_this_machine(&clock);
     executor.step(&count("block:block_rq_issue")).1.unwrap();
-    let said = executor.take_transcript().remove(0).stdout;
-    assert!(said.contains("tracefs is not mounted"), "{said}");
+    let message = executor.take_transcript().remove(0).stdout;
+    assert!(message.contains("tracefs is not mounted"), "{message}");
     let row = read(&executor, "block:block_rq_issue", &clock);
     assert_eq!(row.fields["events"], None);
     assert!(row.error.as_deref().unwrap().contains("tracefs is not mounted"), "{row:?}");

@@ -69,8 +69,8 @@ impl HeldCorpus {
 fn lock(path: &Path, how: FlockOperation) -> Option<File> {
     let lock = File::open(path).ok()?;
     rustix::fs::flock(&lock, how).ok()?;
-    let (own, there) = (lock.metadata().ok()?, fs::symlink_metadata(path).ok()?);
-    (there.is_dir() && (own.dev(), own.ino()) == (there.dev(), there.ino())).then_some(lock)
+    let (locked, there) = (lock.metadata().ok()?, fs::symlink_metadata(path).ok()?);
+    (there.is_dir() && (locked.dev(), locked.ino()) == (there.dev(), there.ino())).then_some(lock)
 }
 
 /// Moves a directory to its place once all of it is on the disk, so that what is there after a power cut is complete. An old one stays there, and

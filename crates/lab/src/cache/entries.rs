@@ -48,8 +48,12 @@ pub(super) struct Cleaner<'a> {
 }
 
 impl Cleaner<'_> {
-    /// Returns the names in a folder that `own` accepts; others are foreign. A link in place of the folder is foreign, too.
-    pub(super) fn own_names(&mut self, folder: &str, own: fn(&str) -> bool) -> Result<Vec<String>> {
+    /// Returns the names in a folder that `is_ours` accepts; others are foreign. A link in place of the folder is foreign, too.
+    pub(super) fn own_names(
+        &mut self,
+        folder: &str,
+        is_ours: fn(&str) -> bool,
+    ) -> Result<Vec<String>> {
         let at = Path::new(folder);
         match self.dir.symlink_metadata(at) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -63,7 +67,7 @@ impl Cleaner<'_> {
         let mut names = Vec::new();
         for entry in self.dir.read_dir(at).map_err(Error::io("cannot list", &place))? {
             let name = entry.map_err(Error::io("cannot list", &place))?.file_name();
-            match name.to_str().filter(|name| own(name)) {
+            match name.to_str().filter(|name| is_ours(name)) {
                 Some(name) => names.push(name.to_owned()),
                 None => self.foreign.push(match folder {
                     "." => PathBuf::from(name),
@@ -89,12 +93,12 @@ impl Cleaner<'_> {
     /// Removes everything but images and keys.
     pub(super) fn remove_rest(&mut self) -> Result<u64> {
         let mut freed = 0;
-        for (folder, own) in [
+        for (folder, is_ours) in [
             (SUPPLIES, is_hash as fn(&str) -> bool),
             (CORPORA, is_hash),
             (PACKAGES, |name: &str| OF_APT.contains(&name)),
         ] {
-            for name in self.own_names(folder, own)? {
+            for name in self.own_names(folder, is_ours)? {
                 let at = Path::new(folder).join(name);
                 // A corpus that is held is in use.
                 if folder != CORPORA || self.dir.open(&at).is_ok_and(|held| is_free(&held)) {

@@ -40,7 +40,7 @@ pub(super) fn take(
     events: Events,
 ) -> Result<Taken> {
     let (kernel, archives) = match &spec.kernel {
-        KernelChoice::Own(own) => return own_one(own),
+        KernelChoice::Own(kernel) => return own_one(kernel),
         KernelChoice::Listed(kernel) => {
             let archives = suites::archives(cache, kernel, spec.mirror.as_deref(), events)?;
             (kernel.clone(), archives)
@@ -109,12 +109,12 @@ fn join(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-fn own_one(own: &OwnKernel) -> Result<Taken> {
-    let (vmlinux, sha256) = extracted(&own.file)?;
-    if sha256 != own.sha256 {
-        return Err(Error::bad_file(&own.file)("changed while it was read"));
+fn own_one(kernel: &OwnKernel) -> Result<Taken> {
+    let (vmlinux, sha256) = extracted(&kernel.file)?;
+    if sha256 != kernel.sha256 {
+        return Err(Error::bad_file(&kernel.file)("changed while it was read"));
     }
-    let (release, modules) = (own.release.clone(), own.modules.clone());
+    let (release, modules) = (kernel.release.clone(), kernel.modules.clone());
     Ok(Taken { release, vmlinux, sha256, modules, packages: Vec::new() })
 }
 

@@ -109,7 +109,7 @@ impl Kernels {
     }
 
     /// Those that can be had.
-    pub fn whole(&self) -> impl DoubleEndedIterator<Item = &Kernel> {
+    pub fn available(&self) -> impl DoubleEndedIterator<Item = &Kernel> {
         self.listed.iter().filter(|kernel| kernel.is_whole())
     }
 
@@ -118,7 +118,7 @@ impl Kernels {
     /// # Errors
     /// When no kernel matches, or none that can be had whole; the error names those near it.
     pub fn choose(&self, name: &str) -> Result<&Kernel> {
-        if let Some(kernel) = self.whole().rev().find(|kernel| kernel.is(name)) {
+        if let Some(kernel) = self.available().rev().find(|kernel| kernel.is(name)) {
             return Ok(kernel);
         }
         let near = self.near(name);
@@ -139,10 +139,10 @@ impl Kernels {
     fn near(&self, name: &str) -> Vec<String> {
         let (wanted, ..) = rank(name.trim_end_matches(FLAVOUR));
         let place = |kernel: &&Kernel| rank(&kernel.version).0.cmp(&wanted);
-        let before = self.whole().rev().find(|kernel| place(kernel).is_lt());
-        let after = self.whole().find(|kernel| place(kernel).is_gt());
+        let before = self.available().rev().find(|kernel| place(kernel).is_lt());
+        let after = self.available().find(|kernel| place(kernel).is_gt());
         let two =
-            if wanted.is_empty() { [None, self.whole().next_back()] } else { [before, after] };
+            if wanted.is_empty() { [None, self.available().next_back()] } else { [before, after] };
         two.into_iter().flatten().map(|kernel| kernel.sources().to_owned()).collect()
     }
 }

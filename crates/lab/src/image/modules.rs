@@ -199,13 +199,13 @@ mod tests {
     }
 
     fn modules(files: &[&str], built_in: &[&str], aliases: &[(&str, &[&str])]) -> Modules {
-        let own = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
-        let aliases = aliases.iter().map(|(name, of)| ((*name).to_owned(), own(of)));
+        let owned = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let aliases = aliases.iter().map(|(name, of)| ((*name).to_owned(), owned(of)));
         let aliases: BTreeMap<_, _> = aliases.collect();
         Modules {
             release: "6.12".into(),
-            files: own(files).into_iter().map(|name| (name.clone(), name.into())).collect(),
-            built_in: own(built_in).into_iter().collect(),
+            files: owned(files).into_iter().map(|name| (name.clone(), name.into())).collect(),
+            built_in: owned(built_in).into_iter().collect(),
             services: Vec::new(),
             aliases: OnceCell::from(aliases),
         }

@@ -55,7 +55,7 @@ impl ImageSpec {
                 hash.list([&kernel.release]);
                 hash.list(kernel.packages.iter().map(|package| &package.sha256));
             }
-            KernelChoice::Own(own) => hash.list([&own.key]),
+            KernelChoice::Own(kernel) => hash.list([&kernel.key]),
         }
         hash.key()
     }

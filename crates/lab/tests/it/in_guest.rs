@@ -75,11 +75,11 @@ fn write(session: &GuestSession) -> Result<(), Failure> {
 /// Runs a tool and sends what it said; a tool that fails is a failure.
 fn tool(session: &GuestSession, words: &[&str]) -> Result<(), Failure> {
     let output = Command::new(words[0]).args(&words[1..]).output()?;
-    let said = [output.stdout, output.stderr].concat();
-    session.payload(&said)?;
+    let message = [output.stdout, output.stderr].concat();
+    session.payload(&message)?;
     if output.status.success() {
         return Ok(());
     }
-    Err(format!("{}: {}: {}", words.join(" "), output.status, String::from_utf8_lossy(&said))
+    Err(format!("{}: {}: {}", words.join(" "), output.status, String::from_utf8_lossy(&message))
         .into())
 }

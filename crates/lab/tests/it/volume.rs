@@ -10,15 +10,15 @@ pub(crate) fn a_vdo_volume_is_raised_read_and_taken_down(lab: &Lab) {
     spec.will_write = Bytes(64 * Bytes::MIB);
     let (frames, end, vm) = lab.run(&spec);
     assert_eq!(end.ending, Ending::Done, "{end:#?}");
-    let said: Vec<_> = payloads(&frames).into_iter().map(String::from_utf8_lossy).collect();
-    let statistics = &said[2];
+    let message: Vec<_> = payloads(&frames).into_iter().map(String::from_utf8_lossy).collect();
+    let statistics = &message[2];
     // A 6 GiB pool: the whole of it, and what the volume's own structures take.
     for field in
         ["physicalBlocks : 1572864", "overheadBlocksUsed : 10489", "mode : normal", "instance : "]
     {
         assert!(statistics.contains(field), "{field} in {statistics}");
     }
-    assert!(said[5].contains("No devices found"), "{}", said[5]);
+    assert!(message[5].contains("No devices found"), "{}", message[5]);
     let facts = vm.facts();
     assert_eq!(facts.disks[0].size, Bytes(8 * Bytes::GIB));
     assert!(facts.disks[0].options.contains("discard=unmap"), "{}", facts.disks[0].options);

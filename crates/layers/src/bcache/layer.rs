@@ -7,7 +7,7 @@ use super::raise::{self, CHANGEABLE, says, write};
 use super::setup::Setup;
 use crate::caching;
 use crate::kind::{ActionKind, PartEffect, State, StateMethod};
-use crate::layer::{ActionPlan, Asked, CacheRoom, Layer, Place, Proof, RaisePlan};
+use crate::layer::{ActionPlan, ActionRequest, CacheRoom, Layer, Place, Proof, RaisePlan};
 use crate::probe::Source;
 use crate::settings::{SettingError, size_text};
 use crate::step::{Action, Condition, Step};
@@ -73,7 +73,7 @@ impl Layer for Setup {
         Some(CacheRoom { origin: ORIGIN, bytes, chunk_bytes: self.block_size, finest_bytes: None })
     }
 
-    fn act(&self, at: &Place, asked: &Asked) -> Result<ActionPlan, SettingError> {
+    fn act(&self, at: &Place, request: &ActionRequest) -> Result<ActionPlan, SettingError> {
         let node = device(at);
         let step = |about: &str, action| Step {
             about: about.to_owned(),
@@ -82,7 +82,7 @@ impl Layer for Setup {
             deadline_s: 120,
         };
         let state = raise::state(at);
-        let steps = match asked.action {
+        let steps = match request.action {
             "detach" => vec![
                 step("take the cache away", write(format!("{node}/detach"), "1", None)),
                 says("wait until dirty blocks are written back", state, "no cache"),

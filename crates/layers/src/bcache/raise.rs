@@ -121,7 +121,7 @@ fn named(at: &Place) -> [Step; 3] {
     let until = Condition::AtLeast { field: "devices".into(), least: 1.0 };
     let (parser, every_ms) = (DEVICE.to_owned(), 100);
     let wait = Action::Wait { source: source.clone(), parser: parser.clone(), until, every_ms };
-    let (own, label) = (device(at), label(at));
+    let (device_path, label) = (device(at), label(at));
     [
         step("wait for the cached device", wait, Vec::new()),
         step(
@@ -131,7 +131,7 @@ fn named(at: &Place) -> [Step; 3] {
         ),
         step(
             "label it",
-            write(format!("{own}/label"), &label, Some(label.clone())),
+            write(format!("{device_path}/label"), &label, Some(label.clone())),
             stop_device(&format!("{{{}.node}}", at.name)),
         ),
     ]
@@ -213,14 +213,14 @@ fn node(at: &Place) -> String {
 }
 
 fn probes(at: &Place, whole: &str) -> Vec<Probe> {
-    let (own, set) = (device(at), set(at));
+    let (device_path, set) = (device(at), set(at));
     let file = |path: String| Source::File { path };
     let devices = [(WHOLE, whole), (ORIGIN, at.block(ORIGIN).0), (CACHE, at.block(CACHE).0)];
     let devices =
         devices.map(|(name, path)| NamedDevice { name: name.to_owned(), path: path.to_owned() });
     let all = [
-        ("stats", Source::Directory { path: format!("{own}/stats_total") }, STATS),
-        ("dirty", file(format!("{own}/dirty_data")), VALUE),
+        ("stats", Source::Directory { path: format!("{device_path}/stats_total") }, STATS),
+        ("dirty", file(format!("{device_path}/dirty_data")), VALUE),
         ("available", file(format!("{set}/cache_available_percent")), VALUE),
         ("legs", Source::Diskstats { devices: devices.into() }, LEGS),
     ];

@@ -176,11 +176,11 @@ mod tests {
     #[test]
     fn counters_that_lost_reads_are_told_and_others_are_not() {
         assert_eq!(RULES.len(), 8, "the rules have another case");
-        let found = |own: f64| {
+        let found = |counted: f64| {
             let mut samples = Vec::new();
             for (at, mark, part) in [(1, STAGE_START, 0.0), (900_000_001, STAGE_END, 1.0)] {
                 samples.push(sample(at, "c.legs", mark, &[("whole_reads", 100.0 * part)]));
-                let stats = READS.map(|field| (field, own * part / 4.0));
+                let stats = READS.map(|field| (field, counted * part / 4.0));
                 samples.push(sample(at, "c.stats", mark, &stats));
             }
             let stages = [made_up::load("load", 1_000_000_000)];

@@ -11,7 +11,7 @@ use crate::filesystem::{self, FileSystem, Flag, GROW, Options, STATFS, TRIM, key
 use crate::key::Values::{Number, OneOf, Switch};
 use crate::key::{Key, keys};
 use crate::kind::{Kind, LayerNeeds, Parser};
-use crate::layer::{ActionPlan, Asked, Layer, Place, RaisePlan, Restart};
+use crate::layer::{ActionPlan, ActionRequest, Layer, Place, RaisePlan, Restart};
 use crate::probe::{Probe, Source};
 use crate::settings::{SettingError, Settings, on_off};
 use crate::standing::{Recognised, Standing};
@@ -173,12 +173,12 @@ impl Layer for Btrfs {
     }
 
     fn restart(&self, at: &Place) -> Option<Restart> {
-        self.file_system(at).ok().map(|own| own.restart(at))
+        self.file_system(at).ok().map(|file_system| file_system.restart(at))
     }
 
-    fn act(&self, at: &Place, asked: &Asked) -> Result<ActionPlan, SettingError> {
+    fn act(&self, at: &Place, request: &ActionRequest) -> Result<ActionPlan, SettingError> {
         let directory = at.mount_directory();
-        Ok(filesystem::act(at, asked, &["btrfs", "filesystem", "resize", "max", &directory]))
+        Ok(filesystem::act(at, request, &["btrfs", "filesystem", "resize", "max", &directory]))
     }
 }
 

@@ -109,8 +109,11 @@ mod tests {
             layer("plain", "between", "store"),
             layer("crypt", "secret", "between"),
         ];
-        let told = found(&above).unwrap();
-        assert!(told.message.contains("'store'") && told.remedy.contains("stand on"), "{told:?}");
+        let shown = found(&above).unwrap();
+        assert!(
+            shown.message.contains("'store'") && shown.remedy.contains("stand on"),
+            "{shown:?}"
+        );
         assert_eq!(
             found(&[layer("crypt", "secret", "data"), layer("small", "store", "secret")]),
             None

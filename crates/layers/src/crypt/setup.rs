@@ -4,7 +4,7 @@ use toml::Table;
 use units::Bytes;
 
 use super::names::NAME;
-use crate::key::Values::{Choice, OneOf, Switch, Told};
+use crate::key::Values::{Choice, Described, OneOf, Switch};
 use crate::key::{Key, keys};
 use crate::settings::{SettingError, Settings, size_text};
 
@@ -20,9 +20,9 @@ const SMALLEST: u64 = 1 << 20;
 
 pub(super) const KEYS: &[Key] = keys! {
     "via", OneOf(&VIAS), "luks2: a header of 16 MiB holds the key, encrypted. plain: no header.";
-    "cipher", Told(["aes-xts-plain64", "aes-xts-plain64 or aes-cbc-essiv:sha256", "\"aes-xts-plain64\""]),
+    "cipher", Described(["aes-xts-plain64", "aes-xts-plain64 or aes-cbc-essiv:sha256", "\"aes-xts-plain64\""]),
         "The cipher, its mode, and the method that gives each sector its initialisation vector.";
-    "key_bits", Told(["512, or 256 for aes-cbc-essiv:sha256", "\"512\" or \"256\"; for aes-cbc-essiv:sha256 \"256\" or \"128\"", "\"256\""]),
+    "key_bits", Described(["512, or 256 for aes-cbc-essiv:sha256", "\"512\" or \"256\"; for aes-cbc-essiv:sha256 \"256\" or \"128\"", "\"256\""]),
         "Length of the key. xts takes two, so that 512 bits are AES-256.";
     "sector_size", Choice(512, &SECTORS), "Bytes that are encrypted at once; I/Os must be multiples of it.";
     "discards", Switch(false), "Whether discards are passed to the device, which then reveals which blocks are in use.";

@@ -7,7 +7,7 @@ use units::Metric;
 
 use crate::counter::counters;
 use crate::dm::SECTOR;
-use crate::key::Values::{Number, Told};
+use crate::key::Values::{Described, Number};
 use crate::key::{Key, keys};
 use crate::kind::{Chart, Kind, Parser, Series};
 use crate::layer::{Layer, Place, RaisePlan, Restart};
@@ -32,7 +32,7 @@ const LONGEST_MS: u32 = 60_000;
 const KEYS: &[Key] = keys! {
     CLASSES[0].0, Number(10, (0, LONGEST_MS), ["milliseconds,", ""]), "Time that each read waits before the device gets it.";
     CLASSES[1].0, Number(10, (0, LONGEST_MS), ["milliseconds,", ""]), "Time that each write waits.";
-    CLASSES[2].0, Told(["that of writes", "milliseconds, from 0 to 60000", "0"]), "Time that each flush waits.";
+    CLASSES[2].0, Described(["that of writes", "milliseconds, from 0 to 60000", "0"]), "Time that each flush waits.";
 };
 
 /// Every number of the status line.

@@ -6,7 +6,7 @@ use toml::Table;
 use units::Bytes;
 
 use crate::dm::SECTOR;
-use crate::key::Values::{OneOf, Size, Told};
+use crate::key::Values::{Described, OneOf, Size};
 use crate::key::{Key, keys};
 use crate::kind::{Kind, Parser};
 use crate::layer::{Layer, Place, RaisePlan, Restart};
@@ -24,7 +24,7 @@ const BLOCK: u64 = 4096;
 const FAILURES: [&str; 3] = ["all", "reads", "writes"];
 
 const KEYS: &[Key] = keys! {
-    "from", Told(["the middle of the device", "a size in multiples of 4k", "\"16M\""]), "Start of the range that fails.";
+    "from", Described(["the middle of the device", "a size in multiples of 4k", "\"16M\""]), "Start of the range that fails.";
     "length", Size(1 << 20, ["a size in multiples of 4k, from 4k on", "\"64k\""]), "Length of the range that fails.";
     "fails", OneOf(&FAILURES), "What fails in the range.";
 };

@@ -7,10 +7,10 @@ use units::{Bytes, Metric};
 
 use crate::counter::counters;
 use crate::filesystem::{self, FileSystem, Flag, GROW, Options, STATFS, TRIM, keys, parse_statfs};
-use crate::key::Values::{Switch, Told};
+use crate::key::Values::{Described, Switch};
 use crate::key::{Key, keys};
 use crate::kind::{Kind, LayerNeeds, Parser};
-use crate::layer::{ActionPlan, Asked, Layer, Place, RaisePlan, Restart};
+use crate::layer::{ActionPlan, ActionRequest, Layer, Place, RaisePlan, Restart};
 use crate::probe::{Probe, Source};
 use crate::settings::{SettingError, Settings, on_off};
 use crate::standing::{Recognised, Standing};
@@ -29,7 +29,7 @@ const KEYS: &[Key] = keys! {
     keys::DISCARD;
     "lazy_init", Switch(false),
         "Whether the kernel writes inode tables and journal after the mount, while loads run, as it does by default; off: mkfs writes them.";
-    "extended_options", Told(["", "extended options of mkfs.ext4, joined with commas", "\"stride=16,stripe_width=64\""]),
+    "extended_options", Described(["", "extended options of mkfs.ext4, joined with commas", "\"stride=16,stripe_width=64\""]),
         "Extended options (-E) besides nodiscard and lazy_init's.";
     keys::mkfs_options("\"-O ^has_journal\"");
     keys::MOUNT_OPTIONS;
@@ -153,8 +153,8 @@ impl Layer for Ext4 {
         Some(self.file_system(at).restart(at))
     }
 
-    fn act(&self, at: &Place, asked: &Asked) -> Result<ActionPlan, SettingError> {
-        Ok(filesystem::act(at, asked, &["resize2fs", at.block("data").0]))
+    fn act(&self, at: &Place, request: &ActionRequest) -> Result<ActionPlan, SettingError> {
+        Ok(filesystem::act(at, request, &["resize2fs", at.block("data").0]))
     }
 }
 

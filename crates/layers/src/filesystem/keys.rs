@@ -1,7 +1,7 @@
 //! Settings that several file systems have.
 
 use crate::key::Key;
-use crate::key::Values::{Switch, Told};
+use crate::key::Values::{Described, Switch};
 
 pub(crate) const DISCARD: Key = Key {
     name: "discard",
@@ -11,7 +11,7 @@ pub(crate) const DISCARD: Key = Key {
 
 pub(crate) const MOUNT_OPTIONS: Key = Key {
     name: "mount_options",
-    values: Told([
+    values: Described([
         "",
         "options of a mount, joined with commas, none of which names a device or a path",
         "\"noatime\"",
@@ -23,7 +23,7 @@ pub(crate) const MOUNT_OPTIONS: Key = Key {
 pub(crate) const fn mkfs_options(example: &'static str) -> Key {
     Key {
         name: "mkfs_options",
-        values: Told([
+        values: Described([
             "",
             "flags of the program that the layer's manual lists, each with its value, separated by blanks",
             example,
@@ -36,6 +36,6 @@ pub(crate) const fn mkfs_options(example: &'static str) -> Key {
 /// experiment says otherwise.
 pub const FORMAT: Key = Key {
     name: "format",
-    values: Told(["", "the version of a kernel", "\"5.10\""]),
+    values: Described(["", "the version of a kernel", "\"5.10\""]),
     help: "The oldest kernel that must be able to mount it; by default the oldest that the experiment names; if it names none, the mkfs program keeps its own defaults.",
 };

@@ -13,7 +13,7 @@ pub(crate) use space::{
 use units::Bytes;
 
 use crate::kind::ActionKind;
-use crate::layer::{ActionPlan, Asked, Offer, Place, RaisePlan, Restart};
+use crate::layer::{ActionPlan, ActionRequest, Offer, Place, RaisePlan, Restart};
 use crate::probe::{Probe, Source};
 use crate::settings::SettingError;
 use crate::step::{Action, Mark, Step};
@@ -141,9 +141,9 @@ fn unmount(at: &Place) -> Action {
 }
 
 /// Plans the action asked for: `grow` with the file system's own tool, `trim` with fstrim.
-pub(crate) fn act(at: &Place, asked: &Asked, grow: &[&str]) -> ActionPlan {
+pub(crate) fn act(at: &Place, request: &ActionRequest, grow: &[&str]) -> ActionPlan {
     let directory = at.mount_directory();
-    let (about, argv, bytes) = if asked.action == TRIM.name {
+    let (about, argv, bytes) = if request.action == TRIM.name {
         ("discard what the file system does not use", vec!["fstrim".to_owned(), directory], None)
     } else {
         let argv = grow.iter().map(|&word| word.to_owned()).collect();

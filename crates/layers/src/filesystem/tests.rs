@@ -86,7 +86,7 @@ fn what_it_can_do_while_it_stands_is_one_command_and_grown_it_has_all_of_its_dev
         let layer = (kind.parse)(&toml::Table::new()).unwrap();
         let act = |action: &str| {
             let table = toml::Table::new();
-            layer.act(&at, &Asked { action, keys: &table, before: &table }).unwrap()
+            layer.act(&at, &ActionRequest { action, keys: &table, before: &table }).unwrap()
         };
         let trimmed = act("trim");
         assert_eq!(trimmed.steps[0].action.show(), "fstrim /run/fathom_0badcafe_fs");

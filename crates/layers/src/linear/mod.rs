@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use toml::Table;
 use units::Bytes;
 
-use crate::key::Values::Told;
+use crate::key::Values::Described;
 use crate::key::{Key, keys};
 use crate::kind::{Kind, LayerNeeds};
 use crate::layer::{Layer, Offer, Place, RaisePlan, Restart};
@@ -22,7 +22,7 @@ use crate::twin::Twin;
 const VOLUME: &str = "volume";
 
 const KEYS: &[Key] = keys! {
-    "size", Told(["all of the device", "a size; lvm rounds it up to a multiple of 4 MiB", "\"1G\""]), "Size of the volume.";
+    "size", Described(["all of the device", "a size; lvm rounds it up to a multiple of 4 MiB", "\"1G\""]), "Size of the volume.";
 };
 
 pub(crate) const KIND: Kind = Kind {

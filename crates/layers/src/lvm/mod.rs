@@ -47,7 +47,8 @@ fn only(devices: &[String]) -> String {
         let plain = |c: char| c.is_ascii_alphanumeric() || "/_-{}".contains(c);
         device.chars().map(|c| if plain(c) { c } else { '.' }).collect()
     };
-    let taken: Vec<_> = devices.iter().map(|own| format!("\"a|^{}$|\"", pattern(own))).collect();
+    let taken: Vec<_> =
+        devices.iter().map(|device| format!("\"a|^{}$|\"", pattern(device))).collect();
     let taken = taken.join(",");
     format!("devices/use_devicesfile=0 devices/scan_lvs=1 devices/filter=[{taken},\"r|.*|\"]")
 }

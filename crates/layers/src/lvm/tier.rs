@@ -6,7 +6,7 @@ use units::Bytes;
 
 use super::{EXTENT, Group, round_up, size_arguments, usable};
 use crate::key::Key;
-use crate::key::Values::Told;
+use crate::key::Values::Described;
 use crate::kind::{Input, InputKind, needed};
 use crate::layer::Place;
 use crate::settings::{SettingError, Settings, size_text};
@@ -33,7 +33,7 @@ pub(crate) const INPUTS: [Input; 2] = [
 /// The size of the volume as a setting.
 pub(crate) const SIZE: Key = Key {
     name: "size",
-    values: Told([
+    values: Described([
         "all of the origin device",
         "a size; lvm rounds it up to a multiple of 4 MiB",
         "\"2G\"",
@@ -44,7 +44,7 @@ pub(crate) const SIZE: Key = Key {
 /// The size of the cache as a setting.
 pub(crate) const CACHE_SIZE: Key = Key {
     name: "cache_size",
-    values: Told(["all of the cache device", "a size from 16M on", "\"64M\""]),
+    values: Described(["all of the cache device", "a size from 16M on", "\"64M\""]),
     help: "Size of the cache, its metadata included.",
 };
 

@@ -91,9 +91,9 @@ mod tests {
         let known: BTreeSet<&str> =
             COUNTERS.iter().copied().flatten().map(|c| place_of(c).1).collect();
         assert_eq!(fields.keys().map(String::as_str).collect::<BTreeSet<_>>(), known);
-        let told: Vec<_> = OVERVIEW.columns.iter().map(|column| (column.of)(&fields)).collect();
+        let message: Vec<_> = OVERVIEW.columns.iter().map(|column| (column.of)(&fields)).collect();
         // 960 chunks of 64 KiB, none used; 63 of 4096 blocks of metadata.
-        assert_eq!(told[..4], [Some(62_914_560.0), Some(0.0), Some(0.0), Some(0.0)]);
-        assert!((told[4].unwrap() - 1.538).abs() < 0.001);
+        assert_eq!(message[..4], [Some(62_914_560.0), Some(0.0), Some(0.0), Some(0.0)]);
+        assert!((message[4].unwrap() - 1.538).abs() < 0.001);
     }
 }

@@ -6,7 +6,7 @@ use super::raise;
 use super::setup::{Setup, THRESHOLD};
 use crate::caching;
 use crate::kind::{State, StateMethod};
-use crate::layer::{ActionPlan, Asked, CacheRoom, Layer, Place, Proof, RaisePlan, Restart};
+use crate::layer::{ActionPlan, ActionRequest, CacheRoom, Layer, Place, Proof, RaisePlan, Restart};
 use crate::lvm::Group;
 use crate::lvm::tier::{INPUTS, ORIGIN, VOLUME};
 use crate::lvm::tier_actions;
@@ -77,9 +77,9 @@ impl Layer for Setup {
         })
     }
 
-    fn act(&self, at: &Place, asked: &Asked) -> Result<ActionPlan, SettingError> {
+    fn act(&self, at: &Place, request: &ActionRequest) -> Result<ActionPlan, SettingError> {
         let group = Group::of(at, &INPUTS.map(|input| input.name));
-        Ok(tier_actions::act(&group, asked.action, || raise::attached(self, at, &group)))
+        Ok(tier_actions::act(&group, request.action, || raise::attached(self, at, &group)))
     }
 }
 
@@ -102,13 +102,13 @@ mod tests {
         let shown: Vec<_> = raised.up.iter().map(|step| step.action.show()).collect();
         assert!(shown.iter().any(|step| step.starts_with("wait until policy is cleaner")));
         let (keys, before) = (toml::Table::new(), toml::Table::new());
-        let asked = Asked { action: "attach", keys: &keys, before: &before };
+        let request = ActionRequest { action: "attach", keys: &keys, before: &before };
         let inputs = inputs(GIB);
-        let steps = Setup::read(&text.parse().unwrap()).unwrap().act(&place(&inputs), &asked);
+        let steps = Setup::read(&text.parse().unwrap()).unwrap().act(&place(&inputs), &request);
         let again: Vec<_> = steps.unwrap().steps.iter().map(|step| step.action.show()).collect();
         assert!(again.len() == 4 && shown.join("\n").contains(&again.join("\n")), "{again:?}");
-        let asked = Asked { action: "empty", ..asked };
-        let empty = Setup::read(&text.parse().unwrap()).unwrap().act(&place(&inputs), &asked);
+        let request = ActionRequest { action: "empty", ..request };
+        let empty = Setup::read(&text.parse().unwrap()).unwrap().act(&place(&inputs), &request);
         let empty: Vec<_> = empty.unwrap().steps.iter().map(|step| step.action.show()).collect();
         assert!(empty[0].starts_with("lvm lvconvert --yes --splitcache "), "{empty:?}");
         assert_eq!(empty[1..], again);

@@ -147,7 +147,7 @@ mod tests {
     const SECOND: u64 = 1_000_000_000;
 
     fn found(rule: &LayerRule, samples: &[SampleRow]) -> Option<Finding> {
-        let own = LayerFacts {
+        let cache_facts = LayerFacts {
             layer: "lvmcache".into(),
             name: "c".into(),
             settings: BTreeMap::new(),
@@ -156,7 +156,7 @@ mod tests {
         };
         rule.examine(&RuleFacts {
             layer: "c",
-            stack: &[own],
+            stack: &[cache_facts],
             samples,
             stages: &[made_up::load("reads", 100 * SECOND)],
             planned: &[PlannedStage { name: "reads".into(), ..PlannedStage::default() }],
@@ -210,7 +210,7 @@ mod tests {
         let with = |origin: f64, written: f64| {
             let mut rows = Vec::new();
             for (at, mark, part) in [(1, LOAD_START, 0.0), (2 * SECOND, LOAD_END, 1.0)] {
-                let own = [
+                let counters = [
                     ("read_hits", 900.0 * part),
                     ("read_misses", 100.0 * part),
                     ("promotions", 10.0 * part),
@@ -221,7 +221,7 @@ mod tests {
                     ("c.written_bytes", written * part),
                     ("slow.read_bytes", (65_536.0 * 10.0 + 4096.0 * origin) * part),
                 ];
-                rows.push(sample(at, "c.status", mark, &own));
+                rows.push(sample(at, "c.status", mark, &counters));
                 rows.push(sample(at, DISKSTATS, mark, &disks));
             }
             found(&HITS_DISAGREE, &rows)

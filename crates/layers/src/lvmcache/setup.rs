@@ -4,7 +4,7 @@ use toml::Table;
 use units::Bytes;
 
 use super::names::NAME;
-use crate::key::Values::{OneOf, Told};
+use crate::key::Values::{Described, OneOf};
 use crate::key::{Key, keys};
 use crate::layer::Place;
 use crate::lvm::tier::{self, TierSizes};
@@ -26,13 +26,13 @@ pub(super) const KEYS: &[Key] = keys! {
     tier::SIZE;
     tier::CACHE_SIZE;
     "via", OneOf(&VIAS), "cachevol: one volume holds blocks and metadata. cachepool: two volumes, one for each.";
-    "chunk_size", Told(["64k, or what keeps the cache at 1,000,000 chunks", "a multiple of 32k from 32k to 1G", "\"64k\""]),
+    "chunk_size", Described(["64k, or what keeps the cache at 1,000,000 chunks", "a multiple of 32k from 32k to 1G", "\"64k\""]),
         "Unit in which blocks are cached; the cache holds at most 1,000,000 of them.";
     "mode", OneOf(&MODES),
         "writethrough: a write is done when the origin has it. writeback: when the cache has it. passthrough: nothing new is cached.";
-    "policy", Told(["smq", "smq or cleaner", "\"smq\""]),
+    "policy", Described(["smq", "smq or cleaner", "\"smq\""]),
         "smq decides what is hot. cleaner caches nothing new and writes back all that is dirty; it needs via = \"cachepool\" and mode = \"writethrough\".";
-    "migration_threshold", Told(["2048, or eight chunks where these are more", "a whole number of sectors of 512 bytes, at least eight chunks", "4096"]),
+    "migration_threshold", Described(["2048, or eight chunks where these are more", "a whole number of sectors of 512 bytes, at least eight chunks", "4096"]),
         "Dirty blocks are written back while the device is idle: while at most this much is being copied between origin and cache.";
 };
 

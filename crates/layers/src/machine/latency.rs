@@ -278,7 +278,7 @@ mod tests {
         assert!(found[1].absent.as_ref().unwrap().contains("when they end"));
         assert_eq!(found[2].absent.as_deref(), Some("there is no reading of it"));
         // A name that begins as another one is another one.
-        assert!(found.iter().all(|own| own.histograms.is_empty()));
+        assert!(found.iter().all(|device| device.histograms.is_empty()));
         let anew =
             device_latencies(&fields("d by bios\nd lost 0\nd read 10:9"), &before, &[placed("d")]);
         assert!(anew[0].absent.as_ref().unwrap().contains("anew"), "{anew:?}");

@@ -193,7 +193,7 @@ mod tests {
     fn examined(rule: &LayerRule, samples: &[SampleRow]) -> Option<Finding> {
         let names = ["one", "two", "three", "four"];
         let on = (1..).zip(names).map(|(n, name)| (format!("member{n}"), name.to_owned()));
-        let own = LayerFacts {
+        let set_facts = LayerFacts {
             layer: "striped".into(),
             name: "set".into(),
             settings: BTreeMap::new(),
@@ -202,7 +202,7 @@ mod tests {
         };
         rule.examine(&RuleFacts {
             layer: "set",
-            stack: &[own],
+            stack: &[set_facts],
             samples,
             stages: &[made_up::load("reads", 3_000_000_000)],
             planned: &[PlannedStage { name: "reads".into(), ..PlannedStage::default() }],

@@ -3,7 +3,7 @@
 use units::Bytes;
 
 use crate::key::Key;
-use crate::key::Values::Told;
+use crate::key::Values::Described;
 use crate::kind::{Input, InputKind};
 use crate::layer::Place;
 use crate::lvm::{EXTENT, Group, round_up, usable};
@@ -32,7 +32,7 @@ pub(crate) const INPUTS: [Input; 8] = [
 /// The size of the volume as a setting.
 pub(crate) const SIZE: Key = Key {
     name: "size",
-    values: Told(["all of the members", "a size; lvm rounds it up", "\"64M\""]),
+    values: Described(["all of the members", "a size; lvm rounds it up", "\"64M\""]),
     help: "Size of the volume. Members of different sizes need one.",
 };
 

@@ -49,7 +49,9 @@ impl Layer for Setup {
             up.push(alike(&group, bytes));
         }
         let devices = members.inputs.iter().zip(members.devices());
-        let mostly = devices.filter(|(input, _)| self.write_mostly.iter().any(|own| own == *input));
+        let mostly = devices.filter(|(input, _)| {
+            self.write_mostly.iter().any(|mostly_written| mostly_written == *input)
+        });
         up.extend(mostly.map(|(input, device)| {
             let about = format!("read {input} only where no other member can be read");
             group.change(&about, &["--writemostly", device], VOLUME)

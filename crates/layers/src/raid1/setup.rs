@@ -3,7 +3,7 @@
 use toml::Table;
 
 use super::names::NAME;
-use crate::key::Values::{Size, Switch, Told};
+use crate::key::Values::{Described, Size, Switch};
 use crate::key::{Key, keys};
 use crate::layer::Place;
 use crate::lvm::{self, EXTENT};
@@ -19,7 +19,7 @@ pub(super) const KEYS: &[Key] = keys! {
     SIZE;
     "region_size", Size(REGION, ["a power of two from 4k to 1G", "\"512k\""]),
         "Bytes for which one bit records that members may differ; after a crash such regions are copied again.";
-    "write_mostly", Told(["none", "inputs, separated by commas, not all of them", "\"member2\""]),
+    "write_mostly", Described(["none", "inputs, separated by commas, not all of them", "\"member2\""]),
         "Members that are read only where no other member can be read.";
     "sync", Switch(true), "Whether the members are brought in sync first. Off: what was never written may differ from one read to the next.";
 };

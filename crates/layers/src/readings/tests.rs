@@ -69,9 +69,12 @@ fn what_grows_all_day_is_known_to_a_thousandth_of_its_growth() {
         let readings = kept(&all);
         assert!(readings.count() <= MOST + 2, "{}", readings.count());
         let growth = course(DAY) - course(0);
-        for (told, whole) in times(&readings.into_rows()).into_iter().zip(times(&all)) {
-            let [told, whole] = [told, whole].map(|time| course(time.unwrap().round() as u64));
-            assert!((told - whole).abs() <= growth / PARTS as f64, "{told} {whole} of {growth}");
+        for (phrase, whole) in times(&readings.into_rows()).into_iter().zip(times(&all)) {
+            let [phrase, whole] = [phrase, whole].map(|time| course(time.unwrap().round() as u64));
+            assert!(
+                (phrase - whole).abs() <= growth / PARTS as f64,
+                "{phrase} {whole} of {growth}"
+            );
         }
     }
 }

@@ -17,7 +17,7 @@ pub(crate) const CELL: RuleFacts<'static> = RuleFacts {
     stages: &[],
     planned: &[],
     figures: &BTreeMap::new(),
-    asked: None,
+    asked_content: None,
     achieved: None,
     facts: &BTreeMap::new(),
 };

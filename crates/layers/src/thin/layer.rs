@@ -6,7 +6,9 @@ use results::model::{Computed, Criterion, Requirement};
 
 use super::names::{DATA, POOL, POOL_NODE, POOL_USED, POOL_VOLUME, TABLE, VOLUME, VOLUME_STATUS};
 use super::setup::Setup;
-use crate::layer::{ActionPlan, Allocate, Asked, Layer, Offer, Place, Proof, RaisePlan, Restart};
+use crate::layer::{
+    ActionPlan, ActionRequest, Allocate, Layer, Offer, Place, Proof, RaisePlan, Restart,
+};
 use crate::lvm::Group;
 use crate::probe::{NamedDevice, Probe, Source};
 use crate::read_back::read_back;
@@ -91,12 +93,12 @@ impl Layer for Setup {
         Some(Group::of(at, &[DATA]).again())
     }
 
-    fn act(&self, at: &Place, asked: &Asked) -> Result<ActionPlan, SettingError> {
+    fn act(&self, at: &Place, request: &ActionRequest) -> Result<ActionPlan, SettingError> {
         let group = Group::of(at, &[DATA]);
-        if asked.action == "restart" {
+        if request.action == "restart" {
             return Ok(ActionPlan { steps: group.restart(VOLUME), bytes: None });
         }
-        let name = match asked.keys.get("name") {
+        let name = match request.keys.get("name") {
             None => None,
             Some(toml::Value::String(name)) if is_name(name) => Some(name.as_str()),
             Some(other) => {
@@ -259,7 +261,7 @@ mod tests {
         let setup = Setup::read(&toml::Table::new()).unwrap();
         let act = |keys: &str| {
             let (keys, before) = (keys.parse().unwrap(), toml::Table::new());
-            setup.act(&at, &Asked { action: "snapshot", keys: &keys, before: &before })
+            setup.act(&at, &ActionRequest { action: "snapshot", keys: &keys, before: &before })
         };
         let steps = act("name = \"second\"").unwrap().steps;
         let shown = steps[0].action.show();

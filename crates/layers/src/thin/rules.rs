@@ -164,7 +164,7 @@ mod tests {
     ) -> Option<Finding> {
         let computed =
             holds.map(|value| Computed { metric: POOL_USED.into(), about: String::new(), value });
-        let own = LayerFacts {
+        let pool_facts = LayerFacts {
             layer: "thin".into(),
             name: "t".into(),
             settings: BTreeMap::new(),
@@ -175,7 +175,7 @@ mod tests {
             layer: "t",
             kind: "thin",
             settings: &BTreeMap::from([("pool_size".to_owned(), pool.to_owned())]),
-            stack: &[own],
+            stack: &[pool_facts],
             stages,
             ..made_up::PLAN
         })

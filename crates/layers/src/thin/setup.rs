@@ -4,7 +4,7 @@ use toml::Table;
 use units::Bytes;
 
 use super::names::{DATA, NAME};
-use crate::key::Values::{OneOf, Size, Switch, Told};
+use crate::key::Values::{Described, OneOf, Size, Switch};
 use crate::key::{Key, keys};
 use crate::kind::{ActionKind, State, StateMethod};
 use crate::layer::Place;
@@ -25,11 +25,11 @@ const DISCARDS: [&str; 3] = ["passdown", "nopassdown", "ignore"];
 const WHEN_FULL: [&str; 2] = ["queue", "error"];
 
 pub(super) const KEYS: &[Key] = keys! {
-    "size", Told(["what the chunks of the pool hold", "a size; lvm rounds it up to a multiple of 4 MiB", "\"2G\""]),
+    "size", Described(["what the chunks of the pool hold", "a size; lvm rounds it up to a multiple of 4 MiB", "\"2G\""]),
         "Size of the volume; a volume larger than the pool is over-provisioned.";
-    "pool_size", Told(["what the device has beside the metadata", "a size; lvm rounds it up to a multiple of 4 MiB", "\"1G\""]),
+    "pool_size", Described(["what the device has beside the metadata", "a size; lvm rounds it up to a multiple of 4 MiB", "\"1G\""]),
         "Size of the pool's data.";
-    "metadata_size", Told(["64 bytes for each chunk, at least 4M", "a size from 4M to 15G", "\"8M\""]), "Size of the pool's metadata.";
+    "metadata_size", Described(["64 bytes for each chunk, at least 4M", "a size from 4M to 15G", "\"8M\""]), "Size of the pool's metadata.";
     "chunk_size", Size(CHUNK_UNIT, ["a multiple of 64k from 64k to 1G", "\"128k\""]),
         "Unit in which space is taken, zeroed, shared with snapshots and copied.";
     "zero", Switch(true),
@@ -53,7 +53,7 @@ pub(super) const ACTIONS: &[ActionKind] = &[
         about: "Takes a snapshot of the volume: all its chunks are shared then, and the first write to a shared chunk copies it.",
         keys: &[Key {
             name: "name",
-            values: Told([
+            values: Described([
                 "a free one, chosen by lvm",
                 "letters, digits and _; another one for each snapshot",
                 "\"snapshot\"",

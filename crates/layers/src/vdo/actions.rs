@@ -6,7 +6,7 @@ use super::volume::Volume;
 use super::{fits, growth, keys, raise};
 use crate::key::Key;
 use crate::kind::{ActionKind, PartEffect};
-use crate::layer::{ActionPlan, Asked, Place, Restart};
+use crate::layer::{ActionPlan, ActionRequest, Place, Restart};
 use crate::probe::Source;
 use crate::settings::SettingError;
 use crate::step::{Action, Condition, Step};
@@ -82,12 +82,16 @@ pub(super) const ACTIONS: &[ActionKind] = &[
 ];
 
 /// Returns the steps of an action.
-pub(super) fn act(setup: &Setup, at: &Place, asked: &Asked) -> Result<ActionPlan, SettingError> {
+pub(super) fn act(
+    setup: &Setup,
+    at: &Place,
+    request: &ActionRequest,
+) -> Result<ActionPlan, SettingError> {
     let volume = Volume { setup, at };
-    match asked.action {
+    match request.action {
         "restart" => {
             fits::on_devices(setup, at)?;
-            let keys: Vec<&str> = asked.keys.keys().map(String::as_str).collect();
+            let keys: Vec<&str> = request.keys.keys().map(String::as_str).collect();
             let mut acted = until_ready(&volume, volume.restart(!keys.is_empty()));
             acted.steps.extend(volume.runs(&keys));
             Ok(acted)
@@ -102,7 +106,7 @@ pub(super) fn act(setup: &Setup, at: &Place, asked: &Asked) -> Result<ActionPlan
             })?;
             Ok(until_ready(&volume, steps))
         }
-        "grow" => growth::grow(&volume, asked),
+        "grow" => growth::grow(&volume, request),
         action if !setup.dedupe => Err(SettingError::new(
             "action",
             format!(
@@ -163,8 +167,8 @@ mod tests {
         let at = Place { name: "vdo", run_tag: "0badcafe", inputs: &inputs };
         let before = settings.parse().unwrap();
         let setup = Setup::read(&before).unwrap();
-        let asked = Asked { action, keys: &keys.parse().unwrap(), before: &before };
-        let acted = act(&setup, &at, &asked)?;
+        let request = ActionRequest { action, keys: &keys.parse().unwrap(), before: &before };
+        let acted = act(&setup, &at, &request)?;
         Ok(acted.steps.iter().map(|step| step.action.show()).collect())
     }
 

@@ -33,7 +33,7 @@ pub(super) fn commands(
         let value = value.trim_matches('"');
         if let Some(switch) = switched(table, key, value == "true" || value == "on") {
             commands.push(switch);
-        } else if let Some(words) = TAKEN_UP.iter().find(|(own, ..)| own == key) {
+        } else if let Some(words) = TAKEN_UP.iter().find(|(name, ..)| name == key) {
             taken_up.push((*words, value));
         } else {
             return Vec::new();
@@ -67,8 +67,8 @@ type Taken<'a> = ((&'a str, &'a str, &'a str), &'a str);
 
 /// Returns lvm's commands, with the volume down: only then lvm takes other settings.
 fn by_lvm(taken_up: &[Taken<'_>]) -> Option<Vec<String>> {
-    let setting = |((own, word, _), value): &Taken<'_>| {
-        let value = match *own {
+    let setting = |((name, word, _), value): &Taken<'_>| {
+        let value = match *name {
             "block_map_cache" => (value.parse::<Bytes>().ok()?.0 >> 20).to_string(),
             "max_discard" => (value.parse::<Bytes>().ok()?.0 / BLOCK).to_string(),
             _ => (*value).to_owned(),
@@ -87,9 +87,9 @@ fn by_lvm(taken_up: &[Taken<'_>]) -> Option<Vec<String>> {
 /// one; cache and period are at fixed places.
 fn by_table(taken_up: &[Taken<'_>]) -> Option<Vec<String>> {
     let (mut edits, mut more) = (String::new(), String::new());
-    for ((own, _, word), value) in taken_up {
+    for ((name, _, word), value) in taken_up {
         let blocks = || Some(value.parse::<Bytes>().ok()?.0 / BLOCK);
-        match *own {
+        match *name {
             "block_map_cache" => edits += &format!("$8={}; ", blocks()?),
             "block_map_period" => edits += &format!("$9={value}; "),
             "max_discard" => more += &format!(" {word} {}", blocks()?),

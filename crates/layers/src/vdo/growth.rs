@@ -7,16 +7,16 @@ use super::names::TAIL;
 use super::setup::{Setup, Via};
 use super::volume::Volume;
 use super::{fits, geometry, raise};
-use crate::layer::{ActionPlan, Asked};
+use crate::layer::{ActionPlan, ActionRequest};
 use crate::lvm;
 use crate::settings::{SettingError, size_text};
 
 const MIB: u64 = 1 << 20;
 
 /// Plans the steps that grow the existing volume to the sizes that its settings have now.
-pub(super) fn grow(volume: &Volume, asked: &Asked) -> Result<ActionPlan, SettingError> {
+pub(super) fn grow(volume: &Volume, request: &ActionRequest) -> Result<ActionPlan, SettingError> {
     let [logical, physical] =
-        ["logical_size", "physical_size"].map(|key| asked.keys.contains_key(key));
+        ["logical_size", "physical_size"].map(|key| request.keys.contains_key(key));
     if !logical && !physical {
         return Err(SettingError::new(
             "action",
@@ -24,7 +24,7 @@ pub(super) fn grow(volume: &Volume, asked: &Asked) -> Result<ActionPlan, Setting
             "add logical_size = \"...\", or physical_size = \"...\"",
         ));
     }
-    let before = Volume { setup: &Setup::read(asked.before)?, at: volume.at };
+    let before = Volume { setup: &Setup::read(request.before)?, at: volume.at };
     if physical {
         pool(&before, volume)?;
     }
@@ -123,8 +123,8 @@ mod tests {
         now.extend(keys.clone());
         let inputs = on_device("/dev/x", device);
         let at = Place { name: "vdo", run_tag: "0badcafe", inputs: &inputs };
-        let asked = Asked { action: "grow", keys: &keys, before: &before };
-        Setup::read(&now).unwrap().act(&at, &asked)
+        let request = ActionRequest { action: "grow", keys: &keys, before: &before };
+        Setup::read(&now).unwrap().act(&at, &request)
     }
 
     fn shown(acted: &ActionPlan) -> Vec<String> {

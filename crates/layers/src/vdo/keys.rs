@@ -1,6 +1,6 @@
 //! The settings of a VDO volume. Names are lvm's without its prefixes; sizes are sizes, not megabytes.
 
-use crate::key::Values::{Choice, Number, OneOf, Size, Switch, Told};
+use crate::key::Values::{Choice, Described, Number, OneOf, Size, Switch};
 use crate::key::{Key, keys, whole};
 
 /// The settings of these names.
@@ -32,11 +32,11 @@ const fn equal(a: &str, b: &str) -> bool {
 pub(super) const KEYS: &[Key] = keys! {
     "via", OneOf(&["lvm", "table"]),
         "What makes the volume: lvm2, or vdoformat and a table of device-mapper, which allows smaller slabs and caches.";
-    "tail_size", Told(["131328k", "a multiple of 4k from 131328k: the recovery journal and the slab summary; only with a tail", "\"131328k\""]),
+    "tail_size", Described(["131328k", "a multiple of 4k from 131328k: the recovery journal and the slab summary; only with a tail", "\"131328k\""]),
         "How much of the end of the pool lies on the device that is given as tail.";
-    "logical_size", Told(["as large as the pool", "a size; lvm rounds it up to a multiple of 4 MiB, a table of 4 KiB", "\"80G\""]),
+    "logical_size", Described(["as large as the pool", "a size; lvm rounds it up to a multiple of 4 MiB, a table of 4 KiB", "\"80G\""]),
         "Size of the volume that VDO offers. It may be many times the pool's size.";
-    "physical_size", Told(["all of the device", "a size; lvm rounds it up to a multiple of 4 MiB, a table of 4 KiB", "\"10G\""]),
+    "physical_size", Described(["all of the device", "a size; lvm rounds it up to a multiple of 4 MiB, a table of 4 KiB", "\"10G\""]),
         "Size of the pool that holds data and metadata.";
     "block_map_cache", Size(128 << 20, ["whole MiB from 128M (from 16M with via = \"table\"), and at least 16M for each logical thread", "\"128M\""]),
         "Memory for pages of the block map. One page maps 812 blocks; a miss costs a read and a write of a page.";

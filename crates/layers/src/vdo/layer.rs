@@ -9,7 +9,7 @@ use super::names::NAME;
 use super::setup::{Setup, Via};
 use super::volume::Volume;
 use super::{actions, fits, geometry, raise, states, twin, validity};
-use crate::layer::{ActionPlan, Asked, Layer, Place, Proof, RaisePlan, Restart};
+use crate::layer::{ActionPlan, ActionRequest, Layer, Place, Proof, RaisePlan, Restart};
 use crate::settings::{SettingError, Settings, on_off, size_text};
 use crate::step::Step;
 use crate::twin::Twin;
@@ -97,8 +97,8 @@ impl Layer for Setup {
         Some(actions::restart_all(&Volume { setup: self, at }))
     }
 
-    fn act(&self, at: &Place, asked: &Asked) -> Result<ActionPlan, SettingError> {
-        actions::act(self, at, asked)
+    fn act(&self, at: &Place, request: &ActionRequest) -> Result<ActionPlan, SettingError> {
+        actions::act(self, at, request)
     }
 
     fn proof(&self, at: &Place, state: &str) -> Proof {

@@ -89,11 +89,11 @@ mod tests {
     #[test]
     fn a_real_volume_is_told_as_vdostats_tells_it() {
         let fields = parse_stats(include_str!("stats-6.12.txt")).unwrap().numbers;
-        let told: Vec<_> = OVERVIEW.columns.iter().map(|column| (column.of)(&fields)).collect();
-        assert_eq!(told[..3], [Some(7_335_936.0), Some(3_167_052.0), Some(4_168_884.0)]);
-        assert!((told[3].unwrap() - 43.17).abs() < 0.01);
-        assert_eq!(told[4..6], [Some(20_299.0), Some(5144.0)]);
-        assert!((told[6].unwrap() - 74.66).abs() < 0.01);
+        let message: Vec<_> = OVERVIEW.columns.iter().map(|column| (column.of)(&fields)).collect();
+        assert_eq!(message[..3], [Some(7_335_936.0), Some(3_167_052.0), Some(4_168_884.0)]);
+        assert!((message[3].unwrap() - 43.17).abs() < 0.01);
+        assert_eq!(message[4..6], [Some(20_299.0), Some(5144.0)]);
+        assert!((message[6].unwrap() - 74.66).abs() < 0.01);
     }
 
     #[test]
@@ -101,7 +101,7 @@ mod tests {
         let mut fields = parse_stats(include_str!("stats-6.12.txt")).unwrap().numbers;
         fields.insert("logicalBlocksUsed".into(), Some(0.0));
         fields.remove("overheadBlocksUsed");
-        let told: Vec<_> = OVERVIEW.columns.iter().map(|column| (column.of)(&fields)).collect();
-        assert_eq!((told[1], told[2], told[3], told[6]), (None, None, None, None));
+        let message: Vec<_> = OVERVIEW.columns.iter().map(|column| (column.of)(&fields)).collect();
+        assert_eq!((message[1], message[2], message[3], message[6]), (None, None, None, None));
     }
 }

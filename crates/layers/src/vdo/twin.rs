@@ -246,7 +246,7 @@ impl VdoTwin {
                     let pool = self.pool_blocks * BLOCK;
                     self.slabs = geometry::slabs(pool, s.slab_size, s.index_memory, s.sparse_index);
                 }
-                key => follow::take_up(&mut self.setup, key, &value),
+                key => follow::change_setting(&mut self.setup, key, &value),
             }
         }
         true

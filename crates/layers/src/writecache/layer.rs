@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::names::{STATUS, TABLE};
 use super::setup::Setup;
-use crate::layer::{ActionPlan, Asked, Layer, Offer, Place, RaisePlan, Restart};
+use crate::layer::{ActionPlan, ActionRequest, Layer, Offer, Place, RaisePlan, Restart};
 use crate::lvm::Group;
 use crate::lvm::tier::{FAST, INPUTS, VOLUME};
 use crate::lvm::tier_actions;
@@ -57,9 +57,9 @@ impl Layer for Setup {
         Some(group(at).again())
     }
 
-    fn act(&self, at: &Place, asked: &Asked) -> Result<ActionPlan, SettingError> {
+    fn act(&self, at: &Place, request: &ActionRequest) -> Result<ActionPlan, SettingError> {
         let group = group(at);
-        if asked.action == "flush" {
+        if request.action == "flush" {
             let argv = ["dmsetup", "message", &group.node(VOLUME), "0", "flush"];
             let step = Step {
                 about: "write everything back".into(),
@@ -69,7 +69,7 @@ impl Layer for Setup {
             };
             return Ok(ActionPlan { steps: vec![step], bytes: None });
         }
-        Ok(tier_actions::act(&group, asked.action, || {
+        Ok(tier_actions::act(&group, request.action, || {
             let down = group.change("take the volume down", &["--activate", "n"], VOLUME);
             [down].into_iter().chain(attached(self, &group)).collect()
         }))

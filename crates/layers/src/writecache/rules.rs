@@ -137,8 +137,8 @@ mod tests {
                 ..made_up::CELL
             })
         };
-        let told = found(6.0, 5.0, "off").unwrap();
-        assert!((told.figures[0].value - 1.1).abs() < 1e-9 && told.message.contains("burst"));
+        let shown = found(6.0, 5.0, "off").unwrap();
+        assert!((shown.figures[0].value - 1.1).abs() < 1e-9 && shown.message.contains("burst"));
         assert_eq!(found(10.0, 0.0, "off"), None);
         assert_eq!(found(600.0, 0.0, "on"), None, "it was told to keep nothing");
     }

@@ -99,7 +99,7 @@ impl Setup {
 
     /// The whole number of a setting.
     fn number(&self, word: &str) -> u32 {
-        self.numbers.iter().find(|(own, ..)| *own == word).map_or(0, |(_, value, _)| *value)
+        self.numbers.iter().find(|(name, ..)| *name == word).map_or(0, |(_, value, _)| *value)
     }
 
     /// Returns every setting except the sizes, as text.

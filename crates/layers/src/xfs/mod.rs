@@ -10,7 +10,7 @@ use crate::filesystem::{self, FileSystem, Flag, GROW, Options, STATFS, TRIM, key
 use crate::key::Values::Switch;
 use crate::key::{Key, keys};
 use crate::kind::{Kind, LayerNeeds, Parser};
-use crate::layer::{ActionPlan, Asked, Layer, Place, RaisePlan, Restart};
+use crate::layer::{ActionPlan, ActionRequest, Layer, Place, RaisePlan, Restart};
 use crate::probe::{Probe, Source};
 use crate::settings::{SettingError, Settings, on_off};
 use crate::standing::{Recognised, Standing};
@@ -180,8 +180,8 @@ impl Layer for Xfs {
         Some(self.file_system(at).restart(at))
     }
 
-    fn act(&self, at: &Place, asked: &Asked) -> Result<ActionPlan, SettingError> {
-        Ok(filesystem::act(at, asked, &["xfs_growfs", &at.mount_directory()]))
+    fn act(&self, at: &Place, request: &ActionRequest) -> Result<ActionPlan, SettingError> {
+        Ok(filesystem::act(at, request, &["xfs_growfs", &at.mount_directory()]))
     }
 }
 
@@ -228,8 +228,11 @@ mod tests {
         };
         let old = made("format = \"5.10\"");
         assert!(old.contains("-m bigtime=0 -m inobtcount=0 -m rmapbt=0 -i nrext64=0"), "{old}");
-        let own = made("format = \"5.10\"\nmkfs_options = \"-m rmapbt=1,finobt=1\"");
-        assert!(!own.contains("rmapbt=0") && own.contains("bigtime=0"), "{own}");
+        let with_options = made("format = \"5.10\"\nmkfs_options = \"-m rmapbt=1,finobt=1\"");
+        assert!(
+            !with_options.contains("rmapbt=0") && with_options.contains("bigtime=0"),
+            "{with_options}"
+        );
         for today in ["", "format = \"6.1\"", "format = \"6.12.107\""] {
             assert!(!made(today).contains("bigtime"), "{today}");
         }

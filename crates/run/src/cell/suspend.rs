@@ -25,7 +25,7 @@ const EARLIEST: f64 = 0.1;
 const LATEST: f64 = 0.9;
 
 /// Continues a cell and its clock on this machine; the cell's record has been sent when this returns.
-pub(crate) fn go_on(
+pub(crate) fn continue_cell(
     scene: &CellContext,
     plan: &CellPlan,
     executor: &mut Executor,
@@ -36,13 +36,13 @@ pub(crate) fn go_on(
     let SuspendedCell {
         at_ns, halt, position, executor: before, mut record, machines, known, ..
     } = from;
-    loader.take_up(known);
+    loader.take_over(known);
     let halted = plan.stages.get(halt.stage);
     // The machine that crashed during a load could not record what the crash stage worked on.
     if let Some(crash) = halted.filter(|stage| stage.cuts_load) {
         loader.worked_on(crash);
     }
-    executor.take_up(before);
+    executor.continue_from(before);
     scene.recorder.open_cell(&results::cell_folder(plan.index, &plan.variant, plan.repeat));
     if let Some(boot) = halt.boot(plan) {
         record.steps.push(StepRecord {
@@ -55,7 +55,7 @@ pub(crate) fn go_on(
         });
     }
     let mut running = Running {
-        metered: Metered::go_on(scene.clock, machines),
+        metered: Metered::continue_with(scene.clock, machines),
         scene,
         plan,
         executor,
@@ -116,7 +116,7 @@ impl Running<'_> {
         self.scene.recorder.send(Message::Suspended(Box::new(suspended)));
         if after.is_sudden() {
             // A sudden end: nothing is finished here, and the host kills this machine.
-            (self.scene.suffer)(InjectedFault::Hang);
+            (self.scene.inject_fault)(InjectedFault::Hang);
         }
         CellState::Running
     }

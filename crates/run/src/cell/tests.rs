@@ -68,14 +68,14 @@ fn simulated(text: &str, cell: usize, loader: &mut dyn Loader) -> (CellPlan, Cel
     let kept = Kept::default();
     let (clock, interrupt) = (Clock::simulated(None), Interrupt::new());
     let scene = CellContext {
-        of: plan.cells.len(),
+        cell_count: plan.cells.len(),
         run_tag: &plan.run_tag,
         machine: Default::default(),
         clock: &clock,
         interrupt: &interrupt,
         recorder: &Recorder::new(Box::new(kept.clone())),
         injections: &[],
-        suffer: &|_| {},
+        inject_fault: &|_| {},
         suspends: false,
     };
     let cell = &plan.cells[cell];
@@ -131,9 +131,9 @@ fn a_cell_in_which_verification_found_wrong_blocks_fails_and_says_which() {
     let found = VerifyFigures { checked: 4096, correct: 3836, foreign: 260, ..Default::default() };
     let record = record(&mut Found(found));
     assert_eq!(record.state, CellState::Failed);
-    let said = "verification found 260 foreign blocks among 4,096 checked";
-    assert_eq!(record.reason.as_deref(), Some(said));
-    assert_eq!(record.stages.last().unwrap().error.as_deref(), Some(said));
+    let message = "verification found 260 foreign blocks among 4,096 checked";
+    assert_eq!(record.reason.as_deref(), Some(message));
+    assert_eq!(record.stages.last().unwrap().error.as_deref(), Some(message));
     assert_eq!(record.leftovers, Some(Vec::new()));
 }
 
@@ -200,14 +200,14 @@ fn a_day_of_samples_does_not_stay_in_memory_and_its_figures_are_those_of_all() {
     assert!(loader.kept < 4200, "{} of {} samples were kept", loader.kept, samples.len());
     let mut of_all = record.stages.clone();
     figures::of_stages(&plan, &samples, &mut of_all, 0);
-    let (own, all) = (&mut record.stages.clone()[0].layers, &mut of_all[0].layers);
+    let (of_stage, all) = (&mut record.stages.clone()[0].layers, &mut of_all[0].layers);
     // The one figure that is read between marks.
     let time = |of: &mut BTreeMap<String, LayerFigures>| {
         of.get_mut("vdo").and_then(|vdo| vdo.remove("allocation_time_s")).flatten().unwrap()
     };
-    let (known, whole) = (time(own), time(all));
+    let (known, whole) = (time(of_stage), time(all));
     assert!((known - whole).abs() < 0.001 * 86_400.0, "{known} and not {whole}");
-    assert_eq!(own, all);
+    assert_eq!(of_stage, all);
     let mut cell = [record.layers.clone(), figures::of_cell(&plan, &samples, &record)];
     let times = cell.each_mut().map(time);
     assert!((times[0] - times[1]).abs() < 0.001 * 86_400.0, "{times:?}");

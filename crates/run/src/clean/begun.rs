@@ -15,7 +15,7 @@ pub(super) struct Begun {
     pub(super) number: Option<usize>,
     pub(super) step: Step,
     /// Actions of its undo that were not done, each with its number in the undo.
-    pub(super) left: Vec<(usize, Action)>,
+    pub(super) remaining: Vec<(usize, Action)>,
 }
 
 impl Begun {
@@ -67,19 +67,19 @@ fn by_number(
     begun.extend(hit.filter(|_| !ended && !lines.iter().any(|line| line.undo)));
     let undone = lines.iter().filter(|line| line.undo && line.error.is_none());
     let undone: BTreeSet<_> = undone.filter_map(|line| line.step.zip(line.part)).collect();
-    let left = |(number, step): (usize, Step)| {
+    let with_remaining = |(number, step): (usize, Step)| {
         let parts = step.undo.iter().cloned().enumerate();
         // The transcript may be cut: whatever carries the run's mark was made by it.
         let may_be = |action: &Action| {
             begun.contains(&number)
                 || (!ended && matches!(action, Action::Wipe { mark: Some(_), .. }))
         };
-        let left =
+        let remaining =
             parts.filter(|(part, action)| may_be(action) && !undone.contains(&(number, *part)));
-        let left = left.collect();
-        Begun { number: Some(number), step, left }
+        let remaining = remaining.collect();
+        Begun { number: Some(number), step, remaining }
     };
-    steps.map(left).collect()
+    steps.map(with_remaining).collect()
 }
 
 /// Finds the same in a result without step numbers, or whose steps are not those of this program: begun steps by the order of their purposes,
@@ -98,7 +98,7 @@ fn by_text(
         let mut bound = bindings(&step.action.show(), &line.action);
         if let Action::Bind { .. } = step.action {
             let read =
-                |said: &str| Some(said.split_once(" = ")?).map(|(n, v)| (n.into(), v.into()));
+                |line: &str| Some(line.split_once(" = ")?).map(|(n, v)| (n.into(), v.into()));
             bound.extend(line.stdout.lines().filter_map(read));
         }
         bound.iter().for_each(|(name, value)| executor.bind(name, value));
@@ -113,11 +113,15 @@ fn by_text(
         let shown = action.show();
         !undone.contains(executor.resolve(&shown).unwrap_or(shown).as_str())
     };
-    let left = |step: Step| {
+    let with_remaining = |step: Step| {
         let parts = step.undo.iter().cloned().enumerate();
-        Begun { number: None, left: parts.filter(|(_, action)| is_left(action)).collect(), step }
+        Begun {
+            number: None,
+            remaining: parts.filter(|(_, action)| is_left(action)).collect(),
+            step,
+        }
     };
-    steps.into_iter().map(left).collect()
+    steps.into_iter().map(with_remaining).collect()
 }
 
 /// The steps that raise the stack of a cell, as this program's layers say it: the plan in a result names layers and settings, and no

@@ -115,8 +115,8 @@ fn machine(cell: &CellPlan) -> Lasting {
     let layer = &cell.stack[0];
     let bytes = layer.inputs["data"].bytes();
     let inputs = layers::on_device("/dev/simulated-data", bytes);
-    let own = Place { name: &layer.name, run_tag: TAG, inputs: &inputs };
-    let twins = [kind(&layer.kind)(&layer.settings).unwrap().twin(&own), others.twin(&other)];
+    let place = Place { name: &layer.name, run_tag: TAG, inputs: &inputs };
+    let twins = [kind(&layer.kind)(&layer.settings).unwrap().twin(&place), others.twin(&other)];
     let placed = |twin| PlacedTwin { twin, reached_from: BTreeSet::new() };
     let twins = twins.into_iter().flatten().map(placed).collect();
     let machine = Lasting(Arc::new(Mutex::new(SimulatedMachine::new(twins, &clock))));

@@ -93,21 +93,21 @@ fn left_on(
     let late = |begun: &SuspendedCell| Clock::real_from(Nanos(begun.at_ns + 5_000_000_000));
     let (clock, interrupt) = (begun.as_ref().map_or_else(Clock::real, late), Interrupt::new());
     let scene = CellContext {
-        of: 1,
+        cell_count: 1,
         run_tag: &plan.run_tag,
         machine: Default::default(),
         clock: &clock,
         interrupt: &interrupt,
         recorder: &Recorder::new(Box::new(kept.clone())),
         injections: &[],
-        suffer: &|_| {},
+        inject_fault: &|_| {},
         suspends,
     };
     let cell = &plan.cells[0];
     let mut executor = crate::executor(machine, &scene, devices, &Default::default());
     let mut loader = Real::new(plan, BTreeMap::new());
     match begun {
-        Some(begun) => crate::cell::go_on(&scene, cell, &mut executor, &mut loader, begun),
+        Some(begun) => crate::cell::continue_cell(&scene, cell, &mut executor, &mut loader, begun),
         None => crate::cell::run(&scene, cell, &mut executor, &mut loader),
     };
     std::mem::take(&mut *kept.0.lock().unwrap())
@@ -173,17 +173,17 @@ fn a_stage_verifies_what_the_stages_before_it_wrote_and_a_cell_that_checked_noth
         let stages: String = stages.into_iter().map(String::as_str).collect();
         let record = record(stack, &stages);
         let found = verified(&record);
-        let told = format!("{what}: {found} {:?} {:?}", record.reason, found.first);
+        let message = format!("{what}: {found} {:?} {:?}", record.reason, found.first);
         assert_eq!(
             (found.read, found.checked, found.correct),
             (BLOCKS, checked, checked),
-            "{told}"
+            "{message}"
         );
         let nothing = record.reason.as_ref().is_some_and(|r| r.contains("Nothing was verified"));
         assert_eq!(
             (record.state == CellState::Done, nothing),
             (checked > 0, checked == 0),
-            "{told}"
+            "{message}"
         );
     }
 }
@@ -259,14 +259,14 @@ fn what_may_have_changed_before_a_reboot_is_unknown_after_it() {
 
 #[test]
 fn a_load_on_some_of_the_targets_makes_the_others_unknown_over_a_reboot() {
-    let mut kept = KeptFiles { folder: folder("00000000"), of: BTreeMap::new(), next: 0 };
+    let mut kept = KeptFiles { folder: folder("00000000"), files_of: BTreeMap::new(), next: 0 };
     let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
     kept.targets(names(&["a", "b"]), true);
     kept.targets(names(&["c"]), true);
     kept.targets(names(&["b"]), false);
-    assert_eq!(kept.of.len(), 3);
+    assert_eq!(kept.files_of.len(), 3);
     kept.targets(names(&["b"]), true);
-    assert_eq!(kept.of.keys().cloned().collect::<Vec<_>>(), [names(&["b"]), names(&["c"])]);
+    assert_eq!(kept.files_of.keys().cloned().collect::<Vec<_>>(), [names(&["b"]), names(&["c"])]);
 }
 
 /// A loop device; gone when dropped.

@@ -35,9 +35,9 @@ struct Twin {
     made_up: ResultSet,
     mission: Cells,
     left: VecDeque<usize>,
-    said: VecDeque<GuestMessage>,
+    messages: VecDeque<GuestMessage>,
     /// The cell that it has asked about last.
-    asked: Option<usize>,
+    asked_last: Option<usize>,
     dies_at: Option<usize>,
     reboots_at: Option<usize>,
     times: Arc<Mutex<Vec<u64>>>,
@@ -61,10 +61,10 @@ impl Guests for Twins {
         let Mission::<()>::Cells(mission) = Mission::decode(mission)? else { panic!("no cells") };
         self.missions.push(mission.clone());
         let left = mission.cells.iter().copied().collect();
-        let (made_up, said) = (self.made_up.clone(), VecDeque::new());
+        let (made_up, messages) = (self.made_up.clone(), VecDeque::new());
         let (dies_at, reboots_at) = (self.dies_at.take(), self.reboots_at.take());
         let times = Arc::clone(&self.times);
-        Ok(Twin { made_up, mission, left, said, asked: None, dies_at, reboots_at, times })
+        Ok(Twin { made_up, mission, left, messages, asked_last: None, dies_at, reboots_at, times })
     }
 
     fn facts(&self, _: &Twin) -> serde_json::Value {
@@ -90,13 +90,13 @@ impl Twin {
         let (variant, repeat) = (plan.variant.clone(), plan.repeat);
         let of = self.mission.plan.cells.len();
         let mut say =
-            |message: Message| self.said.push_back(GuestMessage::Payload(message.encode()));
+            |message: Message| self.messages.push_back(GuestMessage::Payload(message.encode()));
         match &self.mission.begun {
             Some(begun) if begun.cell == index => say(Message::Time),
             _ => say(Message::Event(Event::CellStarted { cell: index, of, variant, repeat })),
         }
         if self.dies_at == Some(index) {
-            self.said.push_back(GuestMessage::Gone("the guest died".into()));
+            self.messages.push_back(GuestMessage::Gone("the guest died".into()));
             return;
         }
         let mut cells = self.made_up.cells_of(&plan.variant);
@@ -139,17 +139,17 @@ impl Twin {
 
 impl Guest for Twin {
     fn receive(&mut self, _: Duration) -> GuestMessage {
-        if let Some(heard) = self.said.pop_front() {
+        if let Some(heard) = self.messages.pop_front() {
             return heard;
         }
         let Some(&next) = self.left.front() else { return GuestMessage::Done };
-        if self.mission.asks.contains(&next) && self.asked != Some(next) {
-            self.asked = Some(next);
+        if self.mission.ask_before.contains(&next) && self.asked_last != Some(next) {
+            self.asked_last = Some(next);
             return GuestMessage::Payload(Message::Needed(next).encode());
         }
         self.left.pop_front();
         self.run(next);
-        self.said.pop_front().unwrap()
+        self.messages.pop_front().unwrap()
     }
 
     fn interrupt(&mut self, _: Level) {}
@@ -200,9 +200,9 @@ fn ran_rebooting(
     change: impl FnOnce(&mut Plan, &mut ResultSet),
 ) -> Ran {
     let repeat: Repeat = repeat.parse().unwrap();
-    let asked =
+    let request =
         RunRequest { repeat: Some(repeat), seed: Some(units::Seed(1)), ..RunRequest::default() };
-    let mut plan = asked.plan(&ExperimentSource::find("vdo-vs-plain").unwrap(), LAB).unwrap();
+    let mut plan = request.plan(&ExperimentSource::find("vdo-vs-plain").unwrap(), LAB).unwrap();
     let mut made_up = fixture::with(27, 7_600.0);
     change(&mut plan, &mut made_up);
     let start = Start {
@@ -215,19 +215,19 @@ fn ran_rebooting(
         host: MachineFacts::default(),
         experiment_text: String::new(),
     };
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let keep = Arc::clone(&told);
+    let message = Arc::new(Mutex::new(Vec::new()));
+    let keep = Arc::clone(&message);
     let on = Box::new(move |event: &Event| keep.lock().unwrap().push(event.clone()));
     let out = dir.join("result");
     let ledger = Ledger::begin(&out, &plan, start, on).unwrap();
     let (missions, machines, disks, times) = Default::default();
     let mut twins = Twins { made_up, missions, machines, dies_at, reboots_at, disks, times };
     let outcome = remote::run(&plan, &[], &mut twins, ledger, None, &Interrupt::new()).unwrap();
-    let told = told.lock().unwrap();
-    let looked = told.iter().filter(|event| matches!(event, Event::Looked { .. }));
+    let message = message.lock().unwrap();
+    let looked = message.iter().filter(|event| matches!(event, Event::Looked { .. }));
     let looked = looked.cloned().collect();
-    let last = told.last().unwrap().clone();
-    let last = (last.clone(), told.iter().filter(|event| **event == last).count());
+    let last = message.last().unwrap().clone();
+    let last = (last.clone(), message.iter().filter(|event| **event == last).count());
     let set = results::open(&out).unwrap();
     let times = twins.times.lock().unwrap().clone();
     let Twins { missions, machines, disks, .. } = twins;
@@ -291,7 +291,7 @@ fn the_guest_finishes_when_all_that_is_asked_is_decided_and_what_is_left_is_skip
     let ran = ran(dir.path(), "auto", None);
     assert_eq!(ran.outcome, RunOutcome::Complete);
     assert_eq!(ran.missions.len(), 1);
-    assert_eq!(ran.missions[0].asks, [10, 16, 24, 36]);
+    assert_eq!(ran.missions[0].ask_before, [10, 16, 24, 36]);
     let states = [CellState::Done, CellState::Skipped].map(|state| count(&ran.set, state));
     assert_eq!(states, [16, 38]);
     // The twin hands in records alone: all cells are there.
@@ -299,7 +299,7 @@ fn the_guest_finishes_when_all_that_is_asked_is_decided_and_what_is_left_is_skip
     assert!(why.starts_with("parts are missing"), "{why}");
     let stopped = StoppedFacts { after: 8, why: StopReason::Decided };
     assert_eq!(ran.set.manifest.stopped, Some(stopped));
-    let said: Vec<_> = ran
+    let message: Vec<_> = ran
         .looked
         .iter()
         .map(|event| {
@@ -310,7 +310,7 @@ fn the_guest_finishes_when_all_that_is_asked_is_decided_and_what_is_left_is_skip
         .collect();
     let expected =
         [(5, vec!["p99 latency of randwrite"], Some(8), false), (8, Vec::new(), None, true)];
-    assert_eq!(said, expected);
+    assert_eq!(message, expected);
 }
 
 #[test]
@@ -318,7 +318,7 @@ fn a_percentile_of_few_ios_is_not_waited_for() {
     let few = |set: &mut ResultSet| {
         let records = set.cells.iter_mut().filter_map(|cell| cell.record.as_mut());
         let loads = records.flat_map(|r| &mut r.stages).filter_map(|stage| stage.load.as_mut());
-        loads.flat_map(|load| load.operations.values_mut()).for_each(|own| own.ios = 999);
+        loads.flat_map(|load| load.operations.values_mut()).for_each(|figures| figures.ios = 999);
     };
     let dir = tempfile::tempdir().unwrap();
     let ran = ran_changed(dir.path(), "auto", None, |_, made_up| few(made_up));
@@ -327,7 +327,7 @@ fn a_percentile_of_few_ios_is_not_waited_for() {
     // Nothing else is asked.
     let dir = tempfile::tempdir().unwrap();
     let ran = ran_changed(dir.path(), "auto", None, |plan, made_up| {
-        plan.facts.questions.retain(|asked| asked.metric == "latency_p99_ns");
+        plan.facts.questions.retain(|question| question.metric == "latency_p99_ns");
         few(made_up);
     });
     let stopped = StoppedFacts { after: 5, why: StopReason::FewIos };
@@ -344,8 +344,9 @@ fn a_guest_that_dies_in_the_last_cell_before_a_look_leaves_the_look_to_the_host(
     let why = ran.set.incomplete.clone().unwrap();
     assert!(why.contains("1 of 16 cells give no figures"), "{why}");
     // One repeat has one side only.
-    let asked = analyse(&ran.set).comparisons.into_iter().filter(|c| c.is_asked_about() && c.n > 0);
-    assert!(asked.into_iter().all(|c| (c.n, c.dropped) == (7, 1)));
+    let comparisons =
+        analyse(&ran.set).comparisons.into_iter().filter(|c| c.is_asked_about() && c.n > 0);
+    assert!(comparisons.into_iter().all(|c| (c.n, c.dropped) == (7, 1)));
 }
 
 #[test]
@@ -353,7 +354,10 @@ fn a_guest_that_dies_between_looks_is_followed_by_one_that_asks_at_the_looks_tha
     let dir = tempfile::tempdir().unwrap();
     let ran = ran(dir.path(), "auto", Some(12));
     assert_eq!(ran.missions.len(), 2);
-    assert_eq!((ran.missions[1].cells[0], &ran.missions[1].asks[..]), (13, &[16, 24, 36][..]));
+    assert_eq!(
+        (ran.missions[1].cells[0], &ran.missions[1].ask_before[..]),
+        (13, &[16, 24, 36][..])
+    );
     assert_eq!(ran.set.manifest.stopped.unwrap().after, 8);
 }
 
@@ -365,9 +369,9 @@ fn without_time_for_another_repeat_the_run_stops_and_leaves_open_what_is_open() 
     assert_eq!(count(&ran.set, CellState::Done), 2);
     assert_eq!(ran.set.manifest.stopped, Some(StoppedFacts { after: 1, why: StopReason::Time }));
     // It asks before every repeat: the time may be over before any.
-    assert_eq!(ran.missions[0].asks.len(), 26);
-    let asked = analyse(&ran.set).comparisons.into_iter().filter(|c| c.is_asked_about());
-    assert!(asked.into_iter().all(|c| c.decided_after.is_none()));
+    assert_eq!(ran.missions[0].ask_before.len(), 26);
+    let comparisons = analyse(&ran.set).comparisons.into_iter().filter(|c| c.is_asked_about());
+    assert!(comparisons.into_iter().all(|c| c.decided_after.is_none()));
 }
 
 #[test]
@@ -377,5 +381,5 @@ fn the_most_repeats_are_the_last_look() {
     assert_eq!((ran.outcome, count(&ran.set, CellState::Done)), (RunOutcome::Complete, 10));
     assert_eq!(count(&ran.set, CellState::Skipped), 0);
     assert_eq!(ran.set.manifest.stopped.unwrap().why, StopReason::Most);
-    assert!(ran.missions[0].asks.is_empty());
+    assert!(ran.missions[0].ask_before.is_empty());
 }

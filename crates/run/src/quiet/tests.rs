@@ -12,8 +12,8 @@ fn quiet(text: &str) -> QuietMachine {
 }
 
 /// Returns what is told, and what the manifest keeps of the cells, when others take these shares, one in each window.
-fn told(
-    asked: &str,
+fn notices(
+    limit: &str,
     shares: &'static [Option<f64>],
     cells: usize,
 ) -> (Vec<String>, Vec<Option<f64>>) {
@@ -30,8 +30,8 @@ fn told(
         host: MachineFacts::default(),
         experiment_text: String::new(),
     };
-    let said = Arc::new(Mutex::new(Vec::new()));
-    let keep = Arc::clone(&said);
+    let message = Arc::new(Mutex::new(Vec::new()));
+    let keep = Arc::clone(&message);
     let on = Box::new(move |event: &Event| {
         if let Event::Notice { text, .. } = event {
             keep.lock().unwrap().push(text.clone());
@@ -41,41 +41,47 @@ fn told(
     let mut ledger = Ledger::begin(&out, &plan, start, on).unwrap();
     let mut shares = shares.iter().copied();
     let measure = Box::new(move |_| shares.next().expect("nothing more is measured"));
-    let mut waiting = Waiting { measure, ..Waiting::new(quiet(asked)) };
+    let mut waiting = Waiting { measure, ..Waiting::new(quiet(limit)) };
     for cell in 0..cells {
         waiting.before(cell, &mut ledger, &Interrupt::new()).unwrap();
     }
     let set = results::open(&out).unwrap();
     let kept = set.manifest.cells.iter().map(|cell| cell.disturbed_percent).collect();
-    let said = said.lock().unwrap().clone();
-    (said, kept)
+    let message = message.lock().unwrap().clone();
+    (message, kept)
 }
 
 #[test]
 fn a_quiet_machine_is_not_waited_for_and_not_mentioned() {
-    assert_eq!(told("5%", &[Some(0.01), Some(0.05)], 2), (Vec::new(), vec![None, None]));
+    assert_eq!(notices("5%", &[Some(0.01), Some(0.05)], 2), (Vec::new(), vec![None, None]));
 }
 
 #[test]
 fn a_cell_waits_until_the_machine_is_quiet_and_says_how_long() {
-    let (said, kept) = told("5%", &[Some(0.4), Some(0.2), Some(0.03)], 1);
-    assert!(said[0].contains("waited 2 s") && said[0].contains("others take 3%"), "{said:?}");
-    assert_eq!((said.len(), kept), (1, vec![None, None]));
+    let (message, kept) = notices("5%", &[Some(0.4), Some(0.2), Some(0.03)], 1);
+    assert!(
+        message[0].contains("waited 2 s") && message[0].contains("others take 3%"),
+        "{message:?}"
+    );
+    assert_eq!((message.len(), kept), (1, vec![None, None]));
 }
 
 #[test]
 fn when_the_time_of_all_cells_is_over_they_run_and_are_marked() {
     const NOISY: &[Option<f64>] = &[Some(0.4), Some(0.3), Some(0.5), Some(0.34)];
-    let (said, kept) = told("5%:2s", NOISY, 2);
-    assert!(said[0].contains("is not quiet: others take 50% of its CPUs after 2 s"), "{said:?}");
+    let (message, kept) = notices("5%:2s", NOISY, 2);
     assert!(
-        said[1].contains("the time to wait is used up; the cell runs and is marked"),
-        "{said:?}"
+        message[0].contains("is not quiet: others take 50% of its CPUs after 2 s"),
+        "{message:?}"
+    );
+    assert!(
+        message[1].contains("the time to wait is used up; the cell runs and is marked"),
+        "{message:?}"
     );
     assert_eq!(kept, [Some(50.0), Some(34.0)]);
-    let (said, kept) = told("5%", &[None], 1);
-    assert_eq!((said.len(), kept[0]), (1, None));
-    assert!(said[0].contains("cannot be known"));
+    let (message, kept) = notices("5%", &[None], 1);
+    assert_eq!((message.len(), kept[0]), (1, None));
+    assert!(message[0].contains("cannot be known"));
 }
 
 #[test]

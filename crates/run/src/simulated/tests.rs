@@ -48,14 +48,14 @@ fn simulated(text: &str) -> Vec<CellRecord> {
     let kept = Kept::default();
     let (clock, interrupt) = (sys::clock::Clock::simulated(None), Interrupt::new());
     let scene = CellContext {
-        of: plan.cells.len(),
+        cell_count: plan.cells.len(),
         run_tag: &plan.run_tag,
         machine: Default::default(),
         clock: &clock,
         interrupt: &interrupt,
         recorder: &Recorder::new(Box::new(kept.clone())),
         injections: &[],
-        suffer: &|_| {},
+        inject_fault: &|_| {},
         suspends: false,
     };
     for cell in &plan.cells {
@@ -190,9 +190,9 @@ fn beside(target: &str) -> String {
 fn what_is_written_beside_a_layer_counts_in_no_figure_of_it() {
     let written = |target: &str| {
         let figures = figures(&simulated(&beside(target)));
-        let own =
+        let figure =
             figures.into_iter().find(|(layer, id, _)| layer == "vdo" && id == "bios_in_write");
-        own.and_then(|(_, _, value)| value).unwrap()
+        figure.and_then(|(_, _, value)| value).unwrap()
     };
     assert_eq!(written("\"plain\""), 0.0);
     assert_eq!(written("\"vdo\""), 1000.0);
@@ -210,10 +210,10 @@ fn what_was_recorded_is_no_figure_of_a_layer_that_something_worked_on() {
     let of_cache = |target: &str| {
         let looks = look("lvmcache") + &look("linear");
         let figures = figures(&simulated(&format!("{side}target = {target}\n{looks}")));
-        let own = figures
+        let figures_of_cache = figures
             .into_iter()
             .filter(|(layer, id, _)| layer == "lvmcache" && id == "used_percent");
-        own.map(|(_, _, value)| value).collect::<Vec<_>>()
+        figures_of_cache.map(|(_, _, value)| value).collect::<Vec<_>>()
     };
     assert_eq!(of_cache("{ lvmcache = 60, linear = 40 }"), [None]);
     assert!(matches!(of_cache("\"linear\"")[..], [Some(_)]));
@@ -232,6 +232,6 @@ fn a_simulated_copy_writes_nothing_that_anybody_knows_of() {
             1,
         );
     let figures = figures(&simulated(&text));
-    let own: Vec<_> = figures.iter().filter(|(_, id, _)| id == "bios_in_write").collect();
-    assert!(!own.is_empty() && own.iter().all(|(_, _, value)| value.is_none()), "{own:?}");
+    let bios: Vec<_> = figures.iter().filter(|(_, id, _)| id == "bios_in_write").collect();
+    assert!(!bios.is_empty() && bios.iter().all(|(_, _, value)| value.is_none()), "{bios:?}");
 }

@@ -348,9 +348,9 @@ fn a_device_that_the_kernel_calls_otherwise_in_another_cell_is_taken_down_under_
     let left = cleaning.take_down(&mut DirSink::reopen(&root).unwrap()).unwrap();
     assert_eq!(left, Vec::<String>::new(), "{commands:?}");
     assert_eq!(*kernel.attributes.lock().unwrap(), before, "{commands:?}");
-    let told = results::open(&root).unwrap().transcript;
-    let mut undone = told.iter().filter(|line| line.undo);
-    assert!(undone.all(|line| line.bound.is_empty()), "names of another cell: {told:?}");
+    let message = results::open(&root).unwrap().transcript;
+    let mut undone = message.iter().filter(|line| line.undo);
+    assert!(undone.all(|line| line.bound.is_empty()), "names of another cell: {message:?}");
 }
 
 #[test]

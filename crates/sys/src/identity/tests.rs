@@ -38,9 +38,9 @@ fn a_copy_with_the_mark_and_a_new_file_of_the_old_name_are_others() {
         rustix::fs::fsetxattr(&copy, MARK, mark.as_bytes(), XattrFlags::empty()).unwrap();
     }
     let why = before.difference(&at(&other)).unwrap();
-    let said = |path: &Path| format!("the file {} (inode ", path.display());
-    assert!(why.starts_with(&format!("it was {}", said(&name))), "{why}");
-    assert!(why.contains(&format!("and is {}", said(&other))), "{why}");
+    let shown = |path: &Path| format!("the file {} (inode ", path.display());
+    assert!(why.starts_with(&format!("it was {}", shown(&name))), "{why}");
+    assert!(why.contains(&format!("and is {}", shown(&other))), "{why}");
     std::fs::remove_file(&name).unwrap();
     assert!(before.difference(&made(&name)).is_some());
 }

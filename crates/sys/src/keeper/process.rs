@@ -122,14 +122,14 @@ struct Keeper {
 
 /// The event that woke the keeper.
 struct Woken {
-    told: bool,
+    by_caller: bool,
 }
 
 fn keep(keeper: &mut Keeper) {
     let mut heard = keeper.link.as_raw_fd();
     while !reaped_all(keeper).1 {
         let woken = sleep(keeper.ends, heard, -1);
-        if !woken.told {
+        if !woken.by_caller {
             continue;
         }
         match (keeper.link.read(&mut [0]), keeper.tied) {
@@ -151,7 +151,7 @@ fn sleep(ends: c_int, link: c_int, most: c_int) -> Woken {
         let mut ended = std::mem::zeroed::<libc::signalfd_siginfo>();
         while libc::read(ends, (&raw mut ended).cast(), size_of_val(&ended)) > 0 {}
     }
-    Woken { told: fds[1].revents != 0 }
+    Woken { by_caller: fds[1].revents != 0 }
 }
 
 /// Reaps all children that have ended; tells whether no children are left, and whether the program ended.

@@ -44,8 +44,11 @@ fn a_read_and_questions_wait_for_none_of_64_discards_of_4_gib_and_neither_does_t
     assert!(longest < Duration::from_secs(1), "{longest:?}");
     assert!(served.stats()["biosIn"]["discard"].as_u64() > Some(10_000));
     assert_eq!(uvdo::ask(&served.place, "stop").unwrap(), "clean");
-    let mut told = Vec::new();
-    (0..64).for_each(|_| told.push(error(&mut greedy)));
-    assert!(told.contains(&108) && told.iter().all(|code| [0, 108].contains(code)), "{told:?}");
+    let mut message = Vec::new();
+    (0..64).for_each(|_| message.push(error(&mut greedy)));
+    assert!(
+        message.contains(&108) && message.iter().all(|code| [0, 108].contains(code)),
+        "{message:?}"
+    );
     sound(&path);
 }

@@ -49,7 +49,7 @@ const FAST_ZERO: u16 = 1 << 4;
 const PAYLOAD_LEN: u16 = 1 << 5;
 
 /// Sends a request with what belongs to it, and gives its error; what comes with a good read is taken too.
-fn told(stream: &mut UnixStream, flags: u16, kind: u16, at: u64, length: u32) -> u32 {
+fn error_of(stream: &mut UnixStream, flags: u16, kind: u16, at: u64, length: u32) -> u32 {
     flagged(stream, flags, kind, at, length);
     if kind == WRITE {
         stream.write_all(&vec![7; length as usize]).unwrap();
@@ -112,10 +112,10 @@ fn every_request_gets_the_error_that_the_protocol_has_for_it_and_flags_count_as_
         ("zeros of nothing", 0, ZEROES, 100, 0),
     ];
     for (what, flags, kind, at, length, error) in always {
-        assert_eq!(told(&mut stream, flags, kind, at, length), error, "{what}");
+        assert_eq!(error_of(&mut stream, flags, kind, at, length), error, "{what}");
     }
     for (what, flags, kind, at, length) in changes {
-        assert_eq!(told(&mut stream, flags, kind, at, length), 0, "{what}");
+        assert_eq!(error_of(&mut stream, flags, kind, at, length), 0, "{what}");
     }
     served.stop(&path);
     // A volume that lost something is read-only from then on, and at its next start.
@@ -130,9 +130,9 @@ fn every_request_gets_the_error_that_the_protocol_has_for_it_and_flags_count_as_
     let mut stream = connected(&served);
     assert_eq!(exported(&mut stream), (LOGICAL, flags | 0b10));
     for (what, flags, kind, at, length) in changes {
-        assert_eq!(told(&mut stream, flags, kind, at, length), EPERM, "{what}");
+        assert_eq!(error_of(&mut stream, flags, kind, at, length), EPERM, "{what}");
     }
-    assert_eq!(told(&mut stream, 0, READ, 0, 4096), 0);
+    assert_eq!(error_of(&mut stream, 0, READ, 0, 4096), 0);
     assert_eq!(uvdo::ask(&served.place, "stop").unwrap(), "read-only");
 }
 

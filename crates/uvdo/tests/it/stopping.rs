@@ -113,8 +113,11 @@ fn a_backing_that_is_cut_short_while_it_is_served_is_noticed_whatever_is_asked_n
                 let (_, flags) = exported(&mut connected(&served));
                 assert_ne!(flags & READ_ONLY, 0, "{policy:?} {question}");
             }
-            let told = uvdo::ask(&served.place, "stop").unwrap();
-            assert!(told.starts_with("read-only: ") && told.contains("cut short"), "{told}");
+            let message = uvdo::ask(&served.place, "stop").unwrap();
+            assert!(
+                message.starts_with("read-only: ") && message.contains("cut short"),
+                "{message}"
+            );
             let Ended::ReadOnly(Some(fault)) = served.ended() else { panic!("{policy:?}") };
             assert!(fault.contains("cut short"), "{fault}");
         }

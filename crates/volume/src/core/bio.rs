@@ -16,7 +16,7 @@ use crate::core::vio::Vio;
 pub(crate) struct Bio {
     next: u64,
     under_way: FxHashMap<OperationId, (Then, Traffic)>,
-    pub asked: DeviceStats,
+    pub begun: DeviceStats,
     pub ended: DeviceStats,
 }
 
@@ -25,7 +25,7 @@ impl Bio {
         match message {
             ToBio::Begin(task, then) => {
                 let one = traffic(&task);
-                add(&mut self.asked, &then, one);
+                add(&mut self.begun, &then, one);
                 self.next += 1;
                 let id = OperationId(self.next);
                 self.under_way.insert(id, (then, one));

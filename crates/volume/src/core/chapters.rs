@@ -31,7 +31,7 @@ impl Chapters {
     pub fn keep(&mut self, chapter: Chapter, post: &mut Post) {
         if self.waiting.len() < WAITING {
             self.waiting.push_back(chapter);
-            self.go_on(post);
+            self.write_next(post);
         }
     }
 
@@ -39,16 +39,16 @@ impl Chapters {
     pub fn close(&mut self, open: Option<Chapter>, post: &mut Post) {
         self.closing = true;
         self.waiting.extend(open);
-        self.go_on(post);
+        self.write_next(post);
     }
 
     /// Takes note that a write has ended, successfully or not.
     pub fn written(&mut self, post: &mut Post) {
         self.left -= 1;
-        self.go_on(post);
+        self.write_next(post);
     }
 
-    fn go_on(&mut self, post: &mut Post) {
+    fn write_next(&mut self, post: &mut Post) {
         while self.left == 0
             && let Some((chapter, records)) = self.waiting.pop_front()
         {

@@ -36,7 +36,7 @@ pub(crate) struct Hash {
     policy: Policy,
     rules: Rules,
     pub stats: HashStats,
-    asked: IndexStats,
+    counts: IndexStats,
 }
 
 impl Hash {
@@ -51,14 +51,14 @@ impl Hash {
             policy: settings.policy,
             rules: settings.rules(),
             stats: HashStats::default(),
-            asked: IndexStats::default(),
+            counts: IndexStats::default(),
         }
     }
 
     /// Counters of the index.
     pub fn index_stats(&self) -> IndexStats {
         let Index { records, discarded, .. } = self.index;
-        IndexStats { records, discarded, ..self.asked }
+        IndexStats { records, discarded, ..self.counts }
     }
 
     pub fn take(&mut self, message: ToHash, post: &mut Post) {
@@ -87,7 +87,7 @@ impl Hash {
             if *lock.data != *vio.data && self.rules.hold(Rule::Compared) {
                 // A different block with the same fingerprint: it is stored whole, without sharing.
                 self.stats.collisions += 1;
-                return store::whole(vio, self.policy, self.rules, post);
+                return store::store_whole(vio, self.policy, self.rules, post);
             }
             self.stats.concurrent += 1;
             match lock.known {
@@ -102,8 +102,8 @@ impl Hash {
         vio.agent = true;
         self.locks.insert(print, lock(&vio));
         let advice = self.deduplication.then(|| self.index.find(print)).flatten();
-        self.asked.found += u64::from(advice.is_some());
-        self.asked.not_found += u64::from(self.deduplication && advice.is_none());
+        self.counts.found += u64::from(advice.is_some());
+        self.counts.not_found += u64::from(self.deduplication && advice.is_none());
         match advice {
             Some(advice) => post.physical(ToPhysical::Verify(vio, advice)),
             None => self.store(vio, post),
@@ -114,7 +114,7 @@ impl Hash {
     fn store(&mut self, vio: Box<Vio>, post: &mut Post) {
         let waited = self.locks.get(&vio.print).is_some_and(|lock| !lock.waiters.is_empty());
         if vio.fua || waited || !self.compression || !vio.agent {
-            store::whole(vio, self.policy, self.rules, post);
+            store::store_whole(vio, self.policy, self.rules, post);
         } else {
             post.cpu(ToCpu::Compress(vio));
         }
@@ -171,7 +171,7 @@ impl Hash {
             self.locks.remove(&vio.print);
         }
         let before = self.deduplication.then(|| self.index.insert(vio.print, vio.new)).flatten();
-        self.asked.updated += u64::from(before.is_some_and(|before| before != vio.new));
+        self.counts.updated += u64::from(before.is_some_and(|before| before != vio.new));
         if let Some(pbn) = vio.pin {
             post.physical(ToPhysical::Unpin(pbn));
         }

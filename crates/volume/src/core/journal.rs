@@ -49,7 +49,7 @@ pub(crate) struct Journal {
     /// The tail in the newest header that is durable.
     durable: u64,
     /// The tail in the newest header that is written, which may not be durable yet.
-    told: u64,
+    written_tail: u64,
     /// The oldest block that each zone needs: logical, physical.
     oldest: [u64; 2],
     logical_used: u64,
@@ -81,7 +81,7 @@ impl Journal {
             cycle_tail: next,
             next,
             durable: next,
-            told: next,
+            written_tail: next,
             oldest: [next; 2],
             logical_used: superblock.logical_used,
             used_before: VecDeque::new(),
@@ -109,7 +109,7 @@ impl Journal {
             }
             ToJournal::FlushDone(true) => match self.phase {
                 Phase::After => {
-                    self.durable = self.told;
+                    self.durable = self.written_tail;
                     self.phase = Phase::Idle;
                 }
                 _ => self.write(post),
@@ -126,12 +126,12 @@ impl Journal {
             }
             ToJournal::Policy(policy) => {
                 // Everything was flushed before.
-                self.durable = self.told;
+                self.durable = self.written_tail;
                 self.policy = policy;
             }
             ToJournal::Ring(superblock) => {
                 (self.first, self.epoch) = (superblock.geometry.journal_at, superblock.epoch);
-                (self.durable, self.told) = (self.next, self.next);
+                (self.durable, self.written_tail) = (self.next, self.next);
                 self.used_before.clear();
             }
         }
@@ -171,8 +171,8 @@ impl Journal {
         let room = self.ring.saturating_sub(self.next - safe);
         let blocks = self.pending.len().div_ceil(self.per_block) as u64;
         let blocks = blocks.min(room.saturating_sub(KEPT));
-        if blocks == 0 && (room == 0 || tail <= self.durable.max(self.told)) {
-            if self.told > self.durable {
+        if blocks == 0 && (room == 0 || tail <= self.durable.max(self.written_tail)) {
+            if self.written_tail > self.durable {
                 self.phase = Phase::After;
                 post.bio(Task::Flush, Then::JournalFlush);
             }
@@ -239,15 +239,15 @@ impl Journal {
             post.physical(ToPhysical::Apply { seq, items });
         }
         self.stats.logical_blocks = self.logical_used;
-        self.told = self.cycle_tail;
+        self.written_tail = self.cycle_tail;
         self.phase = Phase::Idle;
         if self.policy != Policy::AsyncUnsafe {
-            self.durable = self.told;
-        } else if self.next - self.durable > self.threshold && self.told > self.durable {
+            self.durable = self.written_tail;
+        } else if self.next - self.durable > self.threshold && self.written_tail > self.durable {
             self.phase = Phase::After;
             post.bio(Task::Flush, Then::JournalFlush);
         }
-        while self.used_before.front().is_some_and(|(seq, _)| *seq < self.told) {
+        while self.used_before.front().is_some_and(|(seq, _)| *seq < self.written_tail) {
             self.used_before.pop_front();
         }
         self.ask_to_save(post);

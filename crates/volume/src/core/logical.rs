@@ -185,7 +185,7 @@ impl Logical {
     fn allocated(&mut self, mut vio: Box<Vio>, post: &mut Post) {
         match vio.pin {
             Some(_) if self.policy == Policy::Sync => {
-                store::whole(vio, self.policy, self.rules, post);
+                store::store_whole(vio, self.policy, self.rules, post);
             }
             _ => {
                 // Not acknowledged before there is room: an acknowledged write cannot fail for lack of space.
@@ -201,7 +201,7 @@ impl Logical {
         vio.reduced = true;
         match self.reduces {
             true => post.cpu(ToCpu::Fingerprint(vio)),
-            false => store::whole(vio, self.policy, self.rules, post),
+            false => store::store_whole(vio, self.policy, self.rules, post),
         }
     }
 

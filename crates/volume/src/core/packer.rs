@@ -57,7 +57,7 @@ impl Packer {
                     self.unpark(tag)
                 });
                 if let Some(vio) = vio {
-                    self.whole(vio, post);
+                    self.store_whole(vio, post);
                 }
             }
             ToPacker::Forget(id) => _ = self.hurried.remove(&id),
@@ -86,7 +86,7 @@ impl Packer {
 
     fn pack(&mut self, vio: Box<Vio>, post: &mut Post) {
         if vio.fragment.is_empty() || self.hurried.contains(&vio.id) {
-            return self.whole(vio, post);
+            return self.store_whole(vio, post);
         }
         self.next = self.next.wrapping_add(1);
         let fragment = Fragment { lz4_bytes: vio.fragment.len(), tag: self.next };
@@ -112,13 +112,13 @@ impl Packer {
                 let block = format::pack(vios.iter().map(|vio| vio.fragment.as_slice()));
                 post.physical(ToPhysical::Place(vios, Data::new(block)));
             } else if let Some(vio) = vios.pop() {
-                self.whole(vio, post);
+                self.store_whole(vio, post);
             }
         }
     }
 
-    fn whole(&self, vio: Box<Vio>, post: &mut Post) {
-        store::whole(vio, self.policy, self.rules, post);
+    fn store_whole(&self, vio: Box<Vio>, post: &mut Post) {
+        store::store_whole(vio, self.policy, self.rules, post);
     }
 }
 

@@ -185,7 +185,7 @@ impl Physical {
         let allocated = pinned.is_none().then(|| self.space.allocate()).flatten();
         let Some(pbn) = pinned.or(allocated.map(|number| self.geometry.data_block(number))) else {
             for vio in vios {
-                store::whole(vio, self.policy, self.rules, post);
+                store::store_whole(vio, self.policy, self.rules, post);
             }
             return;
         };

@@ -8,7 +8,7 @@ use crate::core::vio::Vio;
 use crate::format::Mapping;
 
 /// Stores a block whole, in the block that was allocated for it.
-pub(crate) fn whole(mut vio: Box<Vio>, policy: Policy, rules: Rules, post: &mut Post) {
+pub(crate) fn store_whole(mut vio: Box<Vio>, policy: Policy, rules: Rules, post: &mut Post) {
     match (vio.home, vio.pin) {
         // It is stored already.
         (Some(_), _) if vio.agent => post.physical(ToPhysical::Hold(vio)),

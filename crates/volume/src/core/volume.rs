@@ -130,7 +130,7 @@ impl Volume {
             map: self.logical.cache.stats,
             space: self.physical.space.stats,
             journal,
-            device: self.bio.asked,
+            device: self.bio.begun,
             ended: self.bio.ended,
             requests: self.door.stats,
             index: self.hash.index_stats(),

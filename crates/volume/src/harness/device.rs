@@ -30,8 +30,10 @@ pub(super) struct Disk {
     pub budget: Option<u64>,
     /// Two operations on one block at the same time, one of them a write, if that happened.
     pub violation: Option<String>,
-    /// Number of the next writes, and of the next flushes, that fail.
-    pub failing: (u64, u64),
+    /// Number of the next writes that fail.
+    pub failing_writes: u64,
+    /// Number of the next flushes that fail.
+    pub failing_flushes: u64,
     /// A block to watch, and whether a write of it without FUA has ended.
     pub watched: (Option<Pbn>, bool),
 }
@@ -45,7 +47,8 @@ impl Disk {
             written: 0,
             budget: None,
             violation: None,
-            failing: (0, 0),
+            failing_writes: 0,
+            failing_flushes: 0,
             watched: (None, false),
         }
     }
@@ -91,8 +94,8 @@ impl Disk {
         match task {
             Task::Read { pbn } => (id, Some(Some(Box::new(self.newest(pbn))))),
             Task::Write { pbn, data, fua } => {
-                if self.failing.0 > 0 {
-                    self.failing.0 -= 1;
+                if self.failing_writes > 0 {
+                    self.failing_writes -= 1;
                     return (id, None);
                 }
                 if fua {
@@ -105,8 +108,8 @@ impl Disk {
                 (id, Some(None))
             }
             Task::Flush => {
-                if self.failing.1 > 0 {
-                    self.failing.1 -= 1;
+                if self.failing_flushes > 0 {
+                    self.failing_flushes -= 1;
                     return (id, None);
                 }
                 let medium = &mut self.medium;

@@ -49,7 +49,7 @@ fn a_failed_flush_makes_the_volume_read_only_and_is_never_asked_for_again() {
     let (mut disk, mut volume) = started(Policy::Async);
     let replies = submit(&mut disk, &mut volume, write(5, 7, true));
     assert!(replies[0].result.is_ok());
-    disk.failing.1 = 1;
+    disk.failing_flushes = 1;
     let replies = submit(&mut disk, &mut volume, write(5, 9, true));
     assert_eq!(replies[0].result, Err(Failure::ReadOnly));
     assert!(volume.stats().read_only);
@@ -74,10 +74,11 @@ fn a_volume_that_became_read_only_is_so_until_it_is_rebuilt_and_gives_what_was_f
         }
         assert!(submit(&mut disk, &mut volume, Verb::Flush)[0].result.is_ok());
         // Zeros need no block: the only write is the journal's.
-        disk.failing = if policy == Policy::Async { (0, 1) } else { (1, 0) };
+        (disk.failing_writes, disk.failing_flushes) =
+            if policy == Policy::Async { (0, 1) } else { (1, 0) };
         submit(&mut disk, &mut volume, write(5, 0, true));
         assert!(volume.stats().read_only, "{policy:?}");
-        disk.failing = (0, 0);
+        (disk.failing_writes, disk.failing_flushes) = (0, 0);
         drop(volume);
         disk.cut(&mut Seed(2).generator());
         for _ in 0..2 {
@@ -111,7 +112,7 @@ fn a_volume_that_became_read_only_is_so_until_it_is_rebuilt_and_gives_what_was_f
 fn a_failed_data_write_under_sync_fails_its_request_alone() {
     let (mut disk, mut volume) = started(Policy::Sync);
     submit(&mut disk, &mut volume, write(5, 7, false));
-    disk.failing.0 = 1;
+    disk.failing_writes = 1;
     let replies = submit(&mut disk, &mut volume, write(5, 9, false));
     assert_eq!(replies[0].result, Err(Failure::Io));
     assert!(!volume.stats().read_only);
@@ -123,7 +124,7 @@ fn a_failed_data_write_under_sync_fails_its_request_alone() {
 fn a_failed_journal_write_makes_the_volume_read_only() {
     let (mut disk, mut volume) = started(Policy::Sync);
     submit(&mut disk, &mut volume, write(5, 7, false));
-    disk.failing.0 = 1;
+    disk.failing_writes = 1;
     // Zeros need no block: the only write is the journal's.
     let replies = submit(&mut disk, &mut volume, write(5, 0, false));
     assert_eq!(replies[0].result, Err(Failure::ReadOnly));

@@ -15,7 +15,7 @@ use crate::start::{create, start};
 
 #[test]
 fn a_flipped_byte_of_a_record_is_mended_or_said() {
-    let (mut flips, mut said, mut unread, mut cut_off) = (0, 0, 0, 0);
+    let (mut flips, mut reported, mut unread, mut cut_off) = (0, 0, 0, 0);
     for seed in 0..4 {
         let random = &mut Seed(seed).generator();
         let geometry = geometry(random);
@@ -56,8 +56,8 @@ fn a_flipped_byte_of_a_record_is_mended_or_said() {
             disk.medium[pbn].0[at] ^= bit;
             flips += 1;
             match check(&mut disk) {
-                Err(_) => said += 1,
-                Ok(report) if !report.problems.is_empty() => said += 1,
+                Err(_) => reported += 1,
+                Ok(report) if !report.problems.is_empty() => reported += 1,
                 // A superblock's other copy, or a journal block that is not needed.
                 Ok(report) if report.mappings == sound.mappings => {
                     assert!(
@@ -75,8 +75,10 @@ fn a_flipped_byte_of_a_record_is_mended_or_said() {
             disk.medium[pbn].0[at] ^= bit;
         }
     }
-    println!("{flips} flips, {said} said, {unread} without effect, {cut_off} ended the journal");
-    assert!(said > 0 && unread > 0 && flips > said, "{flips} {said} {unread}");
+    println!(
+        "{flips} flips, {reported} said, {unread} without effect, {cut_off} ended the journal"
+    );
+    assert!(reported > 0 && unread > 0 && flips > reported, "{flips} {reported} {unread}");
 }
 
 #[test]

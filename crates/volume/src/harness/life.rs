@@ -43,7 +43,7 @@ pub(super) struct Life<'a> {
     pub oracle: &'a mut Oracle,
     pub random: &'a mut SplitMix64,
     pub policy: Policy,
-    asked: BTreeMap<u64, Asked>,
+    open: BTreeMap<u64, Asked>,
     discarding: BTreeSet<Lbn>,
     next: u64,
     pub no_space: u64,
@@ -59,15 +59,15 @@ impl<'a> Life<'a> {
         random: &'a mut SplitMix64,
         policy: Policy,
     ) -> Self {
-        let (asked, discarding) = (BTreeMap::new(), BTreeSet::new());
+        let (open, discarding) = (BTreeMap::new(), BTreeSet::new());
         let (next, no_space, grown) = (1, 0, 0);
-        Self { volume, disk, oracle, random, policy, asked, discarding, next, no_space, grown }
+        Self { volume, disk, oracle, random, policy, open, discarding, next, no_space, grown }
     }
 
     /// Runs until enough was asked.
     pub fn run(&mut self, load: &Load) -> Result<(), String> {
-        while self.next <= load.requests || (load.to_the_end && !self.asked.is_empty()) {
-            let may_ask = self.next <= load.requests && self.asked.len() < load.depth;
+        while self.next <= load.requests || (load.to_the_end && !self.open.is_empty()) {
+            let may_ask = self.next <= load.requests && self.open.len() < load.depth;
             if may_ask && (self.disk.under_way() == 0 || self.random.below(3) > 0) {
                 self.ask(load);
             } else if self.disk.under_way() > 0 {
@@ -75,10 +75,10 @@ impl<'a> Life<'a> {
                 self.volume.complete(id, result);
             }
             self.pump()?;
-            let stuck = self.disk.under_way() == 0 && !self.asked.is_empty();
-            if stuck && (self.asked.len() >= load.depth || self.next > load.requests) {
+            let stuck = self.disk.under_way() == 0 && !self.open.is_empty();
+            if stuck && (self.open.len() >= load.depth || self.next > load.requests) {
                 // Without a flush a write may wait in the packer, never a reply.
-                return Err(format!("hang: {} requests wait for nothing", self.asked.len()));
+                return Err(format!("hang: {} requests wait for nothing", self.open.len()));
             }
         }
         Ok(())
@@ -86,7 +86,7 @@ impl<'a> Life<'a> {
 
     /// Tells if the volume was asked to grow, and has not answered.
     pub fn is_growing(&self) -> bool {
-        self.asked.values().any(|asked| matches!(asked, Asked::Grow { .. }))
+        self.open.values().any(|request| matches!(request, Asked::Grow { .. }))
     }
 
     /// Reads addresses, one after the other.
@@ -151,7 +151,7 @@ impl<'a> Life<'a> {
         let lbn = load.addresses[self.random.below(load.addresses.len() as u64) as usize];
         let id = self.next;
         let drawn = self.random.below(1000);
-        let (verb, asked) = if let Some(Grow { device, logical, ends, .. }) =
+        let (verb, request) = if let Some(Grow { device, logical, ends, .. }) =
             load.grow.filter(|grow| grow.at == id)
         {
             self.disk.watched.0 = ends;
@@ -166,14 +166,14 @@ impl<'a> Life<'a> {
             self.write(lbn, load)
         } else if drawn < 900 {
             match self.discard(lbn) {
-                Some(asked) => asked,
+                Some(request) => request,
                 None => return,
             }
         } else {
             (Verb::Read { lbn }, Asked::Read { lbn, least: self.oracle.last_acked(lbn) })
         };
         self.next += 1;
-        self.asked.insert(id, asked);
+        self.open.insert(id, request);
         self.volume.submit(Request { id, verb });
     }
 
@@ -198,7 +198,7 @@ impl<'a> Life<'a> {
     fn discard(&mut self, lbn: Lbn) -> Option<(Verb, Asked)> {
         let blocks = 1 + self.random.below(4);
         let range = lbn..lbn + blocks;
-        let busy = self.asked.values().any(|asked| match asked {
+        let busy = self.open.values().any(|request| match request {
             Asked::Write { lbn, .. } => range.contains(lbn),
             Asked::Discard { parts } => parts.iter().any(|(lbn, _)| range.contains(lbn)),
             _ => false,
@@ -214,10 +214,10 @@ impl<'a> Life<'a> {
     }
 
     fn replied(&mut self, reply: Reply) -> Result<(), String> {
-        let Some(asked) = self.asked.remove(&reply.id) else {
+        let Some(request) = self.open.remove(&reply.id) else {
             return Err(format!("a reply to nothing, or a second one: {}", reply.id));
         };
-        match (asked, reply.result) {
+        match (request, reply.result) {
             (Asked::Write { lbn, number, .. }, Err(Failure::NoSpace)) => {
                 self.no_space += 1;
                 self.oracle.failed(lbn, number);

@@ -5,7 +5,7 @@ use crate::core::{Policy, Request, Rule, Rules, Settings, Task, Verb, Volume, Zo
 use crate::device::Device;
 use crate::format::{Geometry, Sizes};
 use crate::harness::content;
-use crate::harness::run::without;
+use crate::harness::run::rules_without;
 use crate::memory::Memory;
 use crate::start::{create, start};
 
@@ -83,5 +83,5 @@ fn an_agents_block_is_not_free_before_its_fingerprint_is_released() {
 
 #[test]
 fn an_agent_that_gives_its_pin_up_at_its_commit_is_found() {
-    assert!(freed(without(Rule::AgentPinned)));
+    assert!(freed(rules_without(Rule::AgentPinned)));
 }

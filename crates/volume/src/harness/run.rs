@@ -262,6 +262,6 @@ pub(super) fn checked(disk: &mut Disk) -> Result<(), String> {
 }
 
 /// The rules with one left out.
-pub(super) fn without(rule: Rule) -> Rules {
+pub(super) fn rules_without(rule: Rule) -> Rules {
     Rules { without: Some(rule) }
 }

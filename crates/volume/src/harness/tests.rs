@@ -9,7 +9,7 @@ use crate::harness::device::Disk;
 use crate::harness::life::{Life, Load};
 use crate::harness::oracle::Oracle;
 use crate::harness::run::{
-    LIVES, Outcome, Policies, addresses, geometry, lives, medium, one_of, without,
+    LIVES, Outcome, Policies, addresses, geometry, lives, medium, one_of, rules_without,
 };
 use crate::start::{create, start};
 
@@ -63,7 +63,7 @@ fn policies_may_change_between_lives_and_while_the_volume_runs() {
 fn found(rule: Rule, policy: Policy) {
     let most = 1500;
     for seed in 0..most {
-        let run = || lives(seed, Policies::One(policy), without(rule));
+        let run = || lives(seed, Policies::One(policy), rules_without(rule));
         match catch_unwind(AssertUnwindSafe(run)) {
             Ok(Ok(_)) => {}
             Ok(Err(error)) => return println!("{rule:?}: {} cuts: {error}", seed * LIVES),

@@ -140,13 +140,13 @@ fn any_load() -> impl proptest::strategy::Strategy<Value = LoadSpec> {
     let size = proptest::sample::select(vec!["4k", "4k=50,12k=50", "4k..32k"]);
     let sync = proptest::sample::select(vec![None, Some("fsync:3"), Some("fua:2")]);
     (pattern, ops, size, sync, any::<bool>(), 1u32..4).prop_map(
-        |(pattern, ops, size, sync, own, jobs)| {
+        |(pattern, ops, size, sync, overridden, jobs)| {
             let mut spec = spec(ops);
             spec.pattern = pattern.map(|p| p.parse().unwrap());
             spec.block_size = size.parse().unwrap();
             spec.sync = sync.map(|s| s.parse().unwrap());
             spec.jobs = jobs;
-            if own && spec.ops.names().any(|op| op == OpName::Randwrite) {
+            if overridden && spec.ops.names().any(|op| op == OpName::Randwrite) {
                 spec.each = "randwrite.pattern=normal:10%;randwrite.block_size=8k".parse().unwrap();
             }
             spec

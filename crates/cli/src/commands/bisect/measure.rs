@@ -167,7 +167,7 @@ impl Bench {
         };
         let earlier = begun.then(|| Earlier::open(&dir)).transpose()?;
         let request = self.request(other, repeats, self.seed.derive(folder));
-        let outcome = match self.execute(request.going_on(earlier.as_ref()), earlier, &dir) {
+        let outcome = match self.execute(request.continuing(earlier.as_ref()), earlier, &dir) {
             Err(failure) if failure.is_interrupt() => return Ok(None),
             ended => ended?,
         };

@@ -43,7 +43,7 @@ fn decide(args: &BisectStepArgs) -> Result<u8, Failure> {
     let figure = &args.figure;
     let source = ExperimentSource::find(&figure.experiment)?;
     let allowed = figure.host.allow_commands || source.is_shipped();
-    let source = source.with(&figure.set);
+    let source = source.with_values(&figure.set);
     if args.good == args.candidate {
         return Err(Failure::usage(format!("--good and --candidate both name '{}'", args.good))
             .with_help("name two variants of the experiment"));

@@ -48,12 +48,12 @@ fn a_file_that_was_exchanged_is_neither_written_nor_removed() {
     let mut ageing = begun(folder.path(), &interrupt).unwrap();
     ageing.round(2, 4096).unwrap();
     let files = folder.path().join("own/files");
-    let own = files.join("old000001");
-    std::fs::remove_file(&own).unwrap();
-    symlink(foreign.path(), &own).unwrap();
+    let file = files.join("old000001");
+    std::fs::remove_file(&file).unwrap();
+    symlink(foreign.path(), &file).unwrap();
     assert!(ageing.round(2, 4096).is_err() && ageing.thin_out().is_err());
     assert_eq!(foreign.as_file().metadata().unwrap().len(), 0);
-    assert!(own.is_symlink());
+    assert!(file.is_symlink());
     let folder = tempfile::tempdir().unwrap();
     let mut ageing = begun(folder.path(), &interrupt).unwrap();
     ageing.round(1, 4096).unwrap();
@@ -72,15 +72,15 @@ fn a_directory_that_was_moved_ends_it_and_what_took_its_name_is_left_alone() {
     let begin = |part| OwnFiles::begin((&ground, part), (&content, Seed(7)), bounds);
     let mut ageing = begin("files").unwrap();
     ageing.round(2, 4096).unwrap();
-    let own = folder.path().join("own");
-    std::fs::rename(&own, folder.path().join("moved")).unwrap();
-    std::fs::create_dir_all(own.join("files")).unwrap();
+    let directory = folder.path().join("own");
+    std::fs::rename(&directory, folder.path().join("moved")).unwrap();
+    std::fs::create_dir_all(directory.join("files")).unwrap();
     for error in [ageing.round(2, 4096).unwrap_err(), ageing.fill(100.0, 1 << 20).unwrap_err()] {
         assert!(error.to_string().contains("is not where it was made"), "{error}");
     }
     let mut more = begin("more").unwrap();
     assert!(more.fresh(1, 4096).is_err());
-    assert_eq!((sizes(&own.join("files")), own.join("more").exists()), (vec![], false));
+    assert_eq!((sizes(&directory.join("files")), directory.join("more").exists()), (vec![], false));
     let elsewhere = Some(Meant::FileOn(u64::MAX));
     let around = (folder.path(), folder.path());
     assert!(AgeingGround::make(around, elsewhere.as_ref(), "other").is_err());

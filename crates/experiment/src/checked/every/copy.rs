@@ -166,7 +166,7 @@ impl<'t> Copy<'t> {
         let inside = |at: &Range<usize>| part.at.start <= at.start && at.end <= part.at.end;
         let mended = self.mended.iter().filter(|(at, now)| inside(at) && !now.is_empty());
         let mended = mended.filter_map(|(at, _)| self.holding(at).next());
-        let keys = mended.filter(|own| part.is_table && !own.is_table).map(out);
+        let keys = mended.filter(|key| part.is_table && !key.is_table).map(out);
         keys.chain([out(part)]).collect()
     }
 

@@ -36,7 +36,7 @@ pub(crate) enum Goal {
 
 impl Goal {
     /// Returns an empty goal, for a load whose end is set later.
-    pub(super) fn nothing() -> Self {
+    pub(super) fn open_ended() -> Self {
         Self::Value { layer: String::new(), metric: String::new(), at_least: 0.0 }
     }
 
@@ -67,7 +67,8 @@ impl Goal {
             }
             (Some(_), _, Some(_)) | (_, Some(_), Some(_)) => {
                 let help = "remove 'until', or 'to' and 'of'";
-                Err(Diagnostic::at(places.at("until"), "A fill has two goals", help).without())
+                Err(Diagnostic::at(places.at("until"), "A fill has two goals", help)
+                    .fix_by_removing())
             }
             (to, of, _) => {
                 let (missing, help) = match (to, of) {
@@ -115,14 +116,14 @@ impl Goal {
                 Ok(plan(layer, metric, *at_least))
             }
             Self::Level { to, of } => {
-                let within = within(stage, stack);
+                let within = layers_in_reach(stage, stack);
                 let able = stack.layers.iter().rev().filter(|l| within.contains(&l.name.as_str()));
                 let found = able.clone().find_map(|layer| {
                     let fills = kind(layer)?.fills;
                     Some((layer, fills.iter().find(|fills| fills.of == of)?))
                 });
                 let Some((layer, fills)) = found else {
-                    return Err(nothing(of, stage, able));
+                    return Err(no_such_space(of, stage, able));
                 };
                 Ok(plan(&layer.name, fills.metric, to.0))
             }
@@ -140,7 +141,7 @@ fn kind(layer: &PlacedLayer) -> Option<&'static Kind> {
 }
 
 /// Names of the layers that a stage can fill: the one that it writes to and those under it; all layers where it names none.
-fn within<'a>(stage: &StageHead, stack: &'a StackPlan) -> Vec<&'a str> {
+fn layers_in_reach<'a>(stage: &StageHead, stack: &'a StackPlan) -> Vec<&'a str> {
     let all = || stack.layers.iter().map(|layer| layer.name.as_str());
     let (WrittenTarget::Layer(name) | WrittenTarget::Files(_, Some(name))) = &stage.target else {
         return all().collect();
@@ -149,7 +150,7 @@ fn within<'a>(stage: &StageHead, stack: &'a StackPlan) -> Vec<&'a str> {
 }
 
 /// Returns the error for a stack in which no layer has the space to be filled.
-fn nothing<'a>(
+fn no_such_space<'a>(
     of: &str,
     stage: &StageHead,
     able: impl Iterator<Item = &'a PlacedLayer>,
@@ -192,7 +193,7 @@ fn value(
         let message = format!("'{layer}', {}, has no metric '{metric}'", with_article(&found.kind));
         if metrics.is_empty() {
             let help = "name a layer that has metrics: fathom layers NAME shows them";
-            return Err(Diagnostic::at(at("layer"), message, help).naming(layer));
+            return Err(Diagnostic::at(at("layer"), message, help).if_name_is_right(layer));
         }
         let ids: Vec<&str> = metrics.iter().map(|metric| metric.id).collect();
         return Err(unknown("metric", metric, message, &ids));

@@ -151,7 +151,7 @@ fn alike(table: &mut Table) -> Result<Alike, Diagnostic> {
         (Some(_), Some(both)) => {
             let message = "A corpus has either copies or generations".to_owned();
             let help = "leave one of them out; two corpora can have one each";
-            Err(Diagnostic::at(both.span(), message, help).without())
+            Err(Diagnostic::at(both.span(), message, help).fix_by_removing())
         }
         (Some(trees), None) => {
             alone(&files, &CHANGED_FILES, &GENERATIONS)?;

@@ -50,10 +50,11 @@ pub(super) fn of_value(
     error: &Error,
     key: Option<&Key>,
 ) -> Diagnostic {
-    let said = error.message();
+    let message = error.message();
     // What serde itself says of a value speaks of Rust's types; what the value's own reader says is meant for people.
-    let own = !["invalid ", "unknown "].iter().any(|start| said.starts_with(start));
-    let message = if own { format!("{path}: {said}") } else { format!("{path} cannot be {shown}") };
+    let is_plain = !["invalid ", "unknown "].iter().any(|start| message.starts_with(start));
+    let message =
+        if is_plain { format!("{path}: {message}") } else { format!("{path} cannot be {shown}") };
     match key {
         Some(key) => {
             Diagnostic { help: Some(key.help(path)), ..Diagnostic::of_key(at, message, key) }

@@ -99,8 +99,8 @@ fn end(text: &str, headers: &[Range<usize>], start: usize) -> usize {
     let name =
         |header: &Range<usize>| text[header.clone()].trim_matches(['[', ']', ' ']).to_owned();
     let mut later = headers.iter().filter(|header| header.start >= start);
-    let Some(own) = later.next().map(name) else { return text.len() };
-    let inside = format!("{own}.");
+    let Some(table) = later.next().map(name) else { return text.len() };
+    let inside = format!("{table}.");
     later.find(|header| !name(header).starts_with(&inside)).map_or(text.len(), |next| next.start)
 }
 

@@ -30,6 +30,6 @@ impl Expectation {
             && of.variant(otherwise) == self.figure.variant(otherwise);
         let message = "A figure is divided by itself, which is always 1";
         let help = "name what is another: of = { variant = \"...\" }";
-        same.then(|| Diagnostic::at(of.subject.places.table(), message, help).resting())
+        same.then(|| Diagnostic::at(of.subject.places.table(), message, help).if_rest_is_right())
     }
 }

@@ -69,7 +69,7 @@ impl Picture {
                 ("show", format!("Nothing is varied at {LEVELS} values, and fewer are no curve"))
             }
         };
-        Some(Diagnostic::at(self.places.at(key), message, help).resting())
+        Some(Diagnostic::at(self.places.at(key), message, help).if_rest_is_right())
     }
 
     /// Checks that the stage is a single load, which has interval rows and latencies; a sweep has several loads.
@@ -83,16 +83,16 @@ impl Picture {
         let names: Vec<&str> = loads().map(|stage| stage.head.name.as_str()).collect();
         let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         let wrong = |key: &str, message: String, help: String| {
-            Some(Diagnostic::at(self.places.at(key), message, help).resting())
+            Some(Diagnostic::at(self.places.at(key), message, help).if_rest_is_right())
         };
         if let Some(name) = &self.facts.stage
             && let Some(mistake) = self.unknown_stage(stages, name)
         {
             return Some(mistake);
         }
-        let own =
+        let is_named =
             |stage: &&Stage| self.facts.stage.as_ref().is_none_or(|name| stage.head.name == *name);
-        if !loads().any(|stage| own(&stage)) {
+        if !loads().any(|stage| is_named(&stage)) {
             let message = match &self.facts.stage {
                 Some(name) => format!("Stage '{name}' is no single load, so it has no {show}"),
                 None => format!("No measured stage is a single load, so there is no {show}"),
@@ -101,7 +101,7 @@ impl Picture {
             return wrong(if self.facts.stage.is_some() { "stage" } else { "show" }, message, help);
         }
         let operation = self.facts.operation.as_ref()?;
-        let done = loads().filter(own).flat_map(|stage| stage.task.operations());
+        let done = loads().filter(is_named).flat_map(|stage| stage.task.operations());
         let mut done: Vec<String> = done.collect();
         done.sort();
         done.dedup();
@@ -132,8 +132,8 @@ impl Picture {
         let layer = self.facts.layer.as_ref()?;
         let all = || stacks.iter().flat_map(|stack| &stack.layers);
         let kinds: Vec<&'static layers::Kind> = all()
-            .filter(|own| own.name == *layer)
-            .filter_map(|own| layers::kind(&own.kind))
+            .filter(|placed| placed.name == *layer)
+            .filter_map(|placed| layers::kind(&placed.kind))
             .collect();
         let mut names: Vec<&str> = stacks.iter().flat_map(VariantStack::names).collect();
         names.sort_unstable();

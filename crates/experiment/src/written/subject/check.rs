@@ -18,11 +18,12 @@ pub(crate) fn unrecorded(
     variants: &[VariantStack],
     places: &Places,
 ) -> Option<Diagnostic> {
-    let recorded = variants.iter().any(|variant| variant.recorded.iter().any(|own| own == device));
+    let recorded =
+        variants.iter().any(|variant| variant.recorded.iter().any(|recorded| recorded == device));
     let message = format!("'{metric}' is known only where writes to '{device}' are recorded");
     let help = format!("add write_runs = true to [devices.{device}]");
     (metric == RUN_BYTES && !recorded)
-        .then(|| Diagnostic::at(places.at("metric"), message, help).resting())
+        .then(|| Diagnostic::at(places.at("metric"), message, help).if_rest_is_right())
 }
 
 impl Subject {
@@ -33,7 +34,7 @@ impl Subject {
         if let (true, Some(operation), Some(_)) = (in_catalogue, &self.operation, &self.layer) {
             let message = format!("A metric is of an operation ('{operation}') or of a layer");
             let help = "take one of the two keys away";
-            return vec![Diagnostic::at(self.places.at("layer"), message, help).without()];
+            return vec![Diagnostic::at(self.places.at("layer"), message, help).fix_by_removing()];
         }
         let of_metric = match in_catalogue {
             true => self.check_layer(variants),
@@ -52,7 +53,7 @@ impl Subject {
         let of = layers::owners_of_metric(metric);
         let whose = whose(&of);
         let refused = |key: &str, message: String, help: &str| {
-            Some(Diagnostic::at(self.places.at(key), message, help).resting())
+            Some(Diagnostic::at(self.places.at(key), message, help).if_rest_is_right())
         };
         if let Some(operation) = &self.operation {
             let has = of.loads || of.tree_operations && self.is_on_tree(stages, operation);
@@ -84,8 +85,9 @@ impl Subject {
                 refused("layer", message, help)
             };
         }
-        let own = |stage: &&Stage| self.stage.as_ref().is_none_or(|name| stage.is_called(name));
-        let mut measured = stages.iter().filter(|stage| stage.head.measured).filter(own);
+        let is_named =
+            |stage: &&Stage| self.stage.as_ref().is_none_or(|name| stage.is_called(name));
+        let mut measured = stages.iter().filter(|stage| stage.head.measured).filter(is_named);
         let timed = |stage: &Stage| metric == ELAPSED && stage.head.kind.traits.timed;
         let of_stage = |stage: &Stage| {
             of.loads && !stage.task.operations().is_empty()
@@ -110,8 +112,9 @@ impl Subject {
 
     /// Tells whether a load of a tree does `operation` where this is measured.
     fn is_on_tree(&self, stages: &[Stage], operation: &String) -> bool {
-        let own = |stage: &&Stage| self.stage.as_ref().is_none_or(|name| stage.is_called(name));
-        let measured = stages.iter().filter(|stage| stage.head.measured).filter(own);
+        let is_named =
+            |stage: &&Stage| self.stage.as_ref().is_none_or(|name| stage.is_called(name));
+        let measured = stages.iter().filter(|stage| stage.head.measured).filter(is_named);
         let mut on_tree = measured.filter(|stage| stage.task.is_of_tree());
         on_tree.any(|stage| stage.task.operations().contains(operation))
     }
@@ -121,7 +124,7 @@ impl Subject {
         let measured = || stages.iter().filter(|stage| stage.head.measured);
         // If no stage has the name, the name itself is reported elsewhere.
         let named = self.stage.as_ref().filter(|name| measured().any(|one| one.is_called(name)));
-        let own = |stage: &&Stage| named.is_none_or(|name| stage.is_called(name));
+        let is_named = |stage: &&Stage| named.is_none_or(|name| stage.is_called(name));
         let names = |stages: &mut dyn Iterator<Item = &Stage>| -> Vec<String> {
             let picked = stages.filter_map(|stage| stage.task.picked()).flatten();
             let mut names: Vec<_> = picked.map(str::to_owned).collect();
@@ -129,13 +132,13 @@ impl Subject {
             names.dedup();
             names
         };
-        let (picked, all) = (names(&mut measured().filter(own)), names(&mut measured()));
+        let (picked, all) = (names(&mut measured().filter(is_named)), names(&mut measured()));
         let metric = &self.metric;
         if let (true, Some(key)) = (picked.contains(metric), self.narrowed()) {
             let message =
                 format!("'{metric}' is picked from what a command prints, and of no {key}");
             return Some(
-                Diagnostic::at(self.places.at(key), message, "take the key away").without(),
+                Diagnostic::at(self.places.at(key), message, "take the key away").fix_by_removing(),
             );
         }
         if picked.contains(metric) {
@@ -157,11 +160,11 @@ impl Subject {
             },
             |near| format!("did you mean '{near}'?"),
         );
-        let own = match &picked[..] {
+        let others = match &picked[..] {
             [] => String::new(),
             picked => format!("; figures of commands here: {}", picked.join(", ")),
         };
-        let mistake = Diagnostic::at(self.places.at("metric"), message, format!("{near}{own}"));
+        let mistake = Diagnostic::at(self.places.at("metric"), message, format!("{near}{others}"));
         Some(mistake.near(metric, known).of_stages())
     }
 
@@ -172,7 +175,7 @@ impl Subject {
         let points: Vec<String> = swept.names().skip(1).collect();
         let message = format!("Stage '{name}' is a sweep of {} points", points.len());
         let help = format!("name one of them: {}", points.join(", "));
-        Some(Diagnostic::at(self.places.at("stage"), message, help).naming(name))
+        Some(Diagnostic::at(self.places.at("stage"), message, help).if_name_is_right(name))
     }
 
     /// Checks that only one stage has the figure, where no stage is named.
@@ -185,9 +188,9 @@ impl Subject {
             }
             None => true,
         };
-        let own = stages.iter().filter(|stage| stage.head.measured).filter(has);
+        let able = stages.iter().filter(|stage| stage.head.measured).filter(has);
         // Of a sweep only the points count as measured stages.
-        let mut names: Vec<String> = own
+        let mut names: Vec<String> = able
             .flat_map(|stage| {
                 let swept = usize::from(!stage.task.points().is_empty());
                 stage.names().skip(swept).collect::<Vec<_>>()
@@ -199,7 +202,7 @@ impl Subject {
         let message = format!("'{}' is measured in {} stages", self.metric, names.len());
         let help = format!("say in which with stage = \"...\": {}", names.join(", "));
         let several = names.len() > 1;
-        several.then(|| Diagnostic::at(self.places.at("metric"), message, help).resting())
+        several.then(|| Diagnostic::at(self.places.at("metric"), message, help).if_rest_is_right())
     }
 
     /// The key that names its operation or layer.
@@ -217,9 +220,10 @@ impl Subject {
             return Some(self.unknown("stage", stage, message, &names).of_stages());
         }
         let operation = self.operation.as_ref()?;
-        let own = |stage: &&&Stage| self.stage.as_ref().is_none_or(|name| stage.is_called(name));
+        let is_named =
+            |stage: &&&Stage| self.stage.as_ref().is_none_or(|name| stage.is_called(name));
         let mut operations: Vec<_> =
-            measured.iter().filter(own).flat_map(|stage| stage.task.operations()).collect();
+            measured.iter().filter(is_named).flat_map(|stage| stage.task.operations()).collect();
         operations.sort();
         operations.dedup();
         let message = match &self.stage {

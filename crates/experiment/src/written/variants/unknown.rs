@@ -25,8 +25,8 @@ impl Names {
 }
 
 /// Returns the diagnostic for a setting that addresses none of `names`; `of` says whose names they are (`of any variant`).
-pub(super) fn nothing(setting: &Setting, names: &Names, of: &str) -> Diagnostic {
-    let near = meant(&setting.path, names.all());
+pub(super) fn names_nothing(setting: &Setting, names: &Names, of: &str) -> Diagnostic {
+    let near = nearest_hint(&setting.path, names.all());
     let [layers, stages, devices, corpora] =
         [&names.layers, &names.stages, &names.devices, &names.corpora]
             .map(|names| names.join(", "));
@@ -36,11 +36,14 @@ pub(super) fn nothing(setting: &Setting, names: &Names, of: &str) -> Diagnostic 
     );
     let message = format!("'{}' names nothing {of}", setting.path);
     let name = setting.path.rsplit_once('.').map_or(&*setting.path, |(name, _)| name);
-    Diagnostic::at(setting.at(), message, help).without().naming(name)
+    Diagnostic::at(setting.at(), message, help).fix_by_removing().if_name_is_right(name)
 }
 
 /// Returns a hint with the one of `names` that a leading part of `path` probably means; empty if none is near.
-pub(crate) fn meant<'a>(path: &str, names: impl Iterator<Item = &'a String> + Clone) -> String {
+pub(crate) fn nearest_hint<'a>(
+    path: &str,
+    names: impl Iterator<Item = &'a String> + Clone,
+) -> String {
     let all = names.map(String::as_str);
     let ends = path.rmatch_indices('.').map(|(end, _)| &path[..end]);
     let near = ends.filter_map(|name| nearest(name, all.clone())).next();

@@ -1,6 +1,6 @@
 //! Mistakes in what a factor varies.
 
-use super::{SettingTarget, Variant, nothing, unknown};
+use super::{SettingTarget, Variant, unknown, unknown_target};
 use crate::written::diagnostic::Diagnostic;
 use crate::written::document::Setting;
 use crate::written::factors::Factor;
@@ -11,7 +11,7 @@ impl Factor<'_> {
     pub(super) fn lost(&self, variants: &[Variant]) -> Vec<Diagnostic> {
         let settings = self.levels.iter().flat_map(|level| &level.set);
         let lost = settings.filter(|s| !variants.iter().any(|v| v.find(&s.path).is_some()));
-        let lost = lost.map(|setting| nothing(setting, variants));
+        let lost = lost.map(|setting| unknown_target(setting, variants));
         match &self.key {
             None => lost.collect(),
             // Its levels are nothing without the key.
@@ -57,13 +57,15 @@ impl Factor<'_> {
                 let other = other.name.get_ref();
                 let message = format!("The factors '{other}' and '{name}' both set '{path}'");
                 let help = "vary it by one of them";
-                return Some(Diagnostic::at(self.name.span(), message, help).naming(path));
+                return Some(
+                    Diagnostic::at(self.name.span(), message, help).if_name_is_right(path),
+                );
             }
-            let own = |v: &WrittenVariant| v.set.iter().any(|setting| setting.path == *path);
-            let variant = variants.iter().find(|variant| own(variant))?.name.get_ref();
+            let sets_path = |v: &WrittenVariant| v.set.iter().any(|setting| setting.path == *path);
+            let variant = variants.iter().find(|variant| sets_path(variant))?.name.get_ref();
             let message = format!("The factor '{name}' and variant '{variant}' both set '{path}'");
             let help = "take it away from one of them";
-            Some(Diagnostic::at(self.name.span(), message, help).naming(path))
+            Some(Diagnostic::at(self.name.span(), message, help).if_name_is_right(path))
         })
     }
 }

@@ -63,16 +63,20 @@ fn a_kernel_that_is_listed_and_cannot_be_had_whole_is_refused_with_those_near_it
 #[test]
 fn an_unknown_kernel_is_refused_with_those_near_it_and_with_what_was_not_looked_at() {
     let mut all = all();
-    let told = |all: &Kernels, name: &str| {
+    let refusal = |all: &Kernels, name: &str| {
         let error = all.choose(name).unwrap_err();
         format!("{error}; {}", error.help().unwrap())
     };
-    assert!(told(&all, "6.5").contains("near it are 6.1.176, 6.16.3"), "{}", told(&all, "6.5"));
-    assert!(told(&all, "9").contains("near it are 7.3.4"), "{}", told(&all, "9"));
-    assert!(told(&all, "6.1.17").contains("near it are"), "a part of a number is none");
-    assert!(told(&all, "new").contains("near it are 7.3.4"));
+    assert!(
+        refusal(&all, "6.5").contains("near it are 6.1.176, 6.16.3"),
+        "{}",
+        refusal(&all, "6.5")
+    );
+    assert!(refusal(&all, "9").contains("near it are 7.3.4"), "{}", refusal(&all, "9"));
+    assert!(refusal(&all, "6.1.17").contains("near it are"), "a part of a number is none");
+    assert!(refusal(&all, "new").contains("near it are 7.3.4"));
     all.unread.push(("sid".into(), "no answer".into()));
-    assert!(told(&all, "6.5").contains("not looked at: sid"), "{}", told(&all, "6.5"));
+    assert!(refusal(&all, "6.5").contains("not looked at: sid"), "{}", refusal(&all, "6.5"));
 }
 
 #[test]

@@ -30,14 +30,14 @@ fn table_not_as_asked(facts: &RuleFacts, _: ThresholdTest) -> Option<Observation
     let made = facts.settings.get("via").map_or(Via::Lvm, |via| Via::of(via));
     let mut wrong = Vec::new();
     for (key, runs) in &runs {
-        let asked = match *key {
+        let wanted = match *key {
             "logical_size" => size(facts.settings, key)
                 .map(|n| size_text(made.round_up(n) + made.beside_volume())),
             "physical_size" => size(facts.settings, key).map(|n| size_text(made.round_up(n))),
             _ => facts.settings.get(*key).cloned(),
         };
-        if let Some(asked) = asked.filter(|asked| asked != runs) {
-            wrong.push(format!("{key}: asked {asked}, runs {runs}"));
+        if let Some(wanted) = wanted.filter(|wanted| wanted != runs) {
+            wrong.push(format!("{key}: asked {wanted}, runs {runs}"));
         }
     }
     (!wrong.is_empty()).then(|| Observation {

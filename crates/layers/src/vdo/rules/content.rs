@@ -22,7 +22,7 @@ pub(super) const NOT_PACKABLE: LayerRule = LayerRule {
 
 /// Finds that compression was on and asked for, but not a single fragment was written.
 fn not_packable(facts: &RuleFacts, threshold: ThresholdTest) -> Option<Observation> {
-    let asked = facts.asked?.lz4_saving_percent.filter(|saving| *saving > 0.0)?;
+    let wanted_saving = facts.asked_content?.lz4_saving_percent.filter(|saving| *saving > 0.0)?;
     let figure_of = |id: &str| facts.figures.get(id).copied().flatten();
     let data = figure_of("data_blocks_used").filter(|blocks| *blocks > 0.0)?;
     let fragments = threshold.passed(figure_of("compressed_fragments")?)?;
@@ -34,13 +34,13 @@ fn not_packable(facts: &RuleFacts, threshold: ThresholdTest) -> Option<Observati
     let mut figures = vec![
         threshold.figure("blocks stored compressed (fragments)", fragments),
         figure("data blocks", data, Unit::Blocks),
-        figure("saving by LZ4 that was asked for", asked, Unit::Percent),
+        figure("saving by LZ4 that was asked for", wanted_saving, Unit::Percent),
     ];
     figures.extend(size.map(|size| figure("mean LZ4 size", size, Unit::Bytes)));
     Some(Observation {
         severity: Severity::Warning,
         evidence: format!(
-            "LZ4 was to save {asked:.0} %{mean_size}; {data} data blocks written, 0 compressed fragments"
+            "LZ4 was to save {wanted_saving:.0} %{mean_size}; {data} data blocks written, 0 compressed fragments"
         ),
         figures,
         remedy: Some(format!(
@@ -71,23 +71,23 @@ fn index_not_as_asked(facts: &RuleFacts, _: ThresholdTest) -> Option<Observation
     let real = |field: &str| facts.facts.get(&format!("{}.config.index.{field}", facts.layer));
     let gib: f64 = real("memorySize")?.parse().ok()?;
     let sparse = real("isSparse")? == "1";
-    let asked = facts.settings.get("index_memory")?.parse::<units::Bytes>().ok()?;
-    let asked_sparse = facts.settings.get("sparse_index").is_some_and(|s| s == "on");
+    let wanted = facts.settings.get("index_memory")?.parse::<units::Bytes>().ok()?;
+    let wanted_sparse = facts.settings.get("sparse_index").is_some_and(|s| s == "on");
     // dm-vdo prints 0.25, 0.5, 0.75 and whole numbers; all of them are exact in binary.
     let bytes = gib * (1u64 << 30) as f64;
-    if bytes as u64 == asked.0 && sparse == asked_sparse {
+    if bytes as u64 == wanted.0 && sparse == wanted_sparse {
         return None;
     }
     let word = |sparse: bool| if sparse { "sparse" } else { "dense" };
     Some(Observation {
         severity: Severity::Warning,
         evidence: format!(
-            "asked {asked} {}, formatted {gib} GiB {}",
-            word(asked_sparse),
+            "asked {wanted} {}, formatted {gib} GiB {}",
+            word(wanted_sparse),
             word(sparse)
         ),
         figures: vec![
-            figure("index memory asked for", asked.0 as f64, Unit::Bytes),
+            figure("index memory asked for", wanted.0 as f64, Unit::Bytes),
             figure("index memory formatted", bytes, Unit::Bytes),
         ],
         ..Observation::default()

@@ -44,7 +44,7 @@ pub(super) fn journal_apart(facts: &RuleFacts) -> Option<Cure> {
 
 /// Tells whether the journal lies on a device of its own.
 pub(super) fn has_tail(facts: &RuleFacts) -> bool {
-    facts.layer_facts().is_some_and(|own| own.on.contains_key(TAIL))
+    facts.layer_facts().is_some_and(|facts| facts.on.contains_key(TAIL))
 }
 
 /// Puts the volume on a fast device of the same size; `None` where it is on one, or where a layer lies between.
@@ -55,7 +55,7 @@ pub(super) fn faster_device(facts: &RuleFacts) -> Option<Cure> {
     }
     let size = data.settings.get("size")?.parse::<Bytes>().ok()?;
     let table = format!("{{ size = \"{}\", {FAST} }}", written(size));
-    Some(Cure { changes: vec![on(facts, "faster")], devices: vec![("faster", table)] })
+    Some(Cure { changes: vec![data_device(facts, "faster")], devices: vec![("faster", table)] })
 }
 
 /// Puts the volume on a device of twice the size; `None` where a layer lies between.
@@ -65,7 +65,7 @@ pub(super) fn larger_device(facts: &RuleFacts) -> Option<Cure> {
     let like =
         data.settings.get("like").map_or_else(String::new, |like| format!(", {}", model(like)));
     let table = format!("{{ size = \"{}\"{like} }}", written(twice(data.settings.get("size")?)?));
-    let mut changes = vec![on(facts, "larger")];
+    let mut changes = vec![data_device(facts, "larger")];
     let pool = facts.settings.get("physical_size").and_then(twice);
     changes.extend(pool.map(|size| ("physical_size", format!("\"{}\"", written(size)))));
     Some(Cure { changes, devices: vec![("larger", table)] })
@@ -90,8 +90,8 @@ fn model(like: &str) -> String {
 }
 
 /// The volume with its data on another device.
-fn on(facts: &RuleFacts, device: &str) -> (&'static str, String) {
-    let tail = facts.layer_facts().and_then(|own| own.on.get(TAIL));
+fn data_device(facts: &RuleFacts, device: &str) -> (&'static str, String) {
+    let tail = facts.layer_facts().and_then(|facts| facts.on.get(TAIL));
     let inputs = tail.map_or_else(
         || format!("\"{device}\""),
         |tail| format!("{{ {DATA} = \"{device}\", {TAIL} = \"{tail}\" }}"),

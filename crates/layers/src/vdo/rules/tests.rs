@@ -28,7 +28,7 @@ struct Case {
     stages: Vec<StageRecord>,
     planned: Vec<PlannedStage>,
     figures: LayerFigures,
-    asked: AskedContent,
+    asked_content: AskedContent,
     facts: BTreeMap<String, String>,
     variants: Vec<Vec<&'static str>>,
     device: BTreeMap<String, String>,
@@ -167,7 +167,7 @@ impl Case {
                 ("saving_percent".into(), Some(70.0)),
                 ("saving_without_zero_percent".into(), Some(70.0)),
             ]),
-            asked: AskedContent { lz4_saving_percent: Some(60.0), ..Default::default() },
+            asked_content: AskedContent { lz4_saving_percent: Some(60.0), ..Default::default() },
             facts: BTreeMap::from([
                 text("vdo.config.index.memorySize", "0.25"),
                 text("vdo.config.index.isSparse", "0"),
@@ -254,8 +254,8 @@ impl Case {
     }
 
     /// Index memory that was asked for, and what was formatted.
-    fn index(&mut self, asked: &str, formatted: &str) {
-        self.set("index_memory", asked);
+    fn index(&mut self, size: &str, formatted: &str) {
+        self.set("index_memory", size);
         self.facts.insert("vdo.config.index.memorySize".into(), formatted.into());
     }
 
@@ -338,7 +338,7 @@ impl Case {
             stages: &self.stages,
             planned: &self.planned,
             figures: &self.figures,
-            asked: Some(&self.asked),
+            asked_content: Some(&self.asked_content),
             achieved: None,
             facts: &self.facts,
         };

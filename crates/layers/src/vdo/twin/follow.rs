@@ -41,7 +41,7 @@ fn of_lvm(option: &str, value: &str) -> Option<Change> {
 }
 
 /// Applies a change to the settings; changes of sizes are left to the twin.
-pub(super) fn take_up(setup: &mut Setup, key: &str, value: &str) {
+pub(super) fn change_setting(setup: &mut Setup, key: &str, value: &str) {
     let bytes = || value.parse::<Bytes>().map_or(0, |bytes| bytes.0);
     let (number, on) = (value.parse::<u32>().unwrap_or_default(), value == "on");
     match key {
@@ -67,24 +67,26 @@ mod tests {
 
     #[test]
     fn a_table_and_the_options_of_lvm_change_what_a_volume_runs_with() {
-        let told = |command: &str| {
+        let changes = |command: &str| {
             let argv: Vec<String> = command.split('|').map(str::to_owned).collect();
             changes(&argv)
         };
         let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         let pool = "lvm|lvchange|--yes|--vdosettings|cpu_threads=3 max_discard=256|vg/pool";
-        let changed = told(pool);
+        let changed = changes(pool);
         assert!(changed.contains(&pair("cpu_threads", "3")), "{changed:?}");
         assert!(changed.contains(&pair("max_discard", "1048576")), "{changed:?}");
-        assert!(told("lvm|lvchange|--compression|n|vg/pool").contains(&pair("compression", "off")));
+        assert!(
+            changes("lvm|lvchange|--compression|n|vg/pool").contains(&pair("compression", "off"))
+        );
         assert_eq!(
-            told("lvm|lvextend|--size|8589934592b|vg/volume"),
+            changes("lvm|lvextend|--size|8589934592b|vg/volume"),
             [pair("logical_size", "8589934592b")]
         );
         let table =
             "0 2097152 vdo V4 /dev/dm-0 1048576 4096 4096 16380 compression off maxDiscard 256";
-        let changed = told(&format!("dmsetup|reload|v|--table|{table}"));
+        let changed = changes(&format!("dmsetup|reload|v|--table|{table}"));
         assert!(changed.contains(&pair("max_discard", "1M")), "{changed:?}");
-        assert_eq!(told("dmsetup|reload|v|--table|0 8388608 linear 254:0 0"), []);
+        assert_eq!(changes("dmsetup|reload|v|--table|0 8388608 linear 254:0 0"), []);
     }
 }

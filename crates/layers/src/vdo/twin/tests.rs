@@ -5,7 +5,7 @@ use results::model::{AchievedContent, SampleRow};
 use super::*;
 use crate::figures::{ALLOCATED, FigureFacts, SETTLED, Window};
 use crate::kind::Kind;
-use crate::layer::{Asked, Layer, on_device};
+use crate::layer::{ActionRequest, Layer, on_device};
 use crate::parse;
 use crate::step::Action;
 
@@ -184,10 +184,10 @@ fn the_twin_has_the_fields_of_a_real_volume_in_their_order() {
         let leaves = crate::vdo::texts::read(text).unwrap();
         leaves.into_iter().map(|(name, _)| name).collect::<Vec<_>>()
     };
-    let said = twin.read(&raised.probes[0].source).unwrap();
+    let message = twin.read(&raised.probes[0].source).unwrap();
     let mut real = read(include_str!("../stats-6.12.txt"));
     real.retain(|name| !words::UNMODELLED.iter().any(|what| name.ends_with(what)));
-    assert_eq!(read(&said), real);
+    assert_eq!(read(&message), real);
 }
 
 #[test]
@@ -237,8 +237,8 @@ fn what_changes_a_running_volume_is_found_in_its_table() {
             let keys: toml::Table = keys.parse().unwrap();
             let mut now = before.clone();
             now.extend(keys.clone());
-            let asked = Asked { action, keys: &keys, before: &before };
-            let acted = Setup::read(&now).unwrap().act(&at, &asked).unwrap();
+            let request = ActionRequest { action, keys: &keys, before: &before };
+            let acted = Setup::read(&now).unwrap().act(&at, &request).unwrap();
             let waits = follow(twin.as_mut(), &acted.steps);
             assert!(waits > 0, "{via} {action}");
         }

@@ -89,7 +89,7 @@ fn of_what_a_command_did_no_remedy_asks_for_keys_of_a_load() {
             case.stages[1].load = None;
             let last = case.planned.last_mut().unwrap();
             (last.data, last.load) = (StageData::Unknown, None);
-            case.asked = AskedContent::default();
+            case.asked_content = AskedContent::default();
         });
         for finding in found.iter().filter(|finding| !before(&finding.rule)) {
             seen += 1;
@@ -242,7 +242,7 @@ fn content_that_no_packer_can_use_is_found_only_where_compression_was_wanted() {
     });
     let not_asked = Case::after(|c| {
         none(c);
-        c.asked.lz4_saving_percent = Some(0.0);
+        c.asked_content.lz4_saving_percent = Some(0.0);
     });
     assert_eq!((off, not_asked), (vec![], vec![]));
 }
