@@ -1,5 +1,7 @@
 //! The work of every thread: reads a job, finds zero blocks, computes fingerprints of the others, and takes sizes where they are wanted.
 
+use std::collections::VecDeque;
+use std::io;
 use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -156,10 +158,23 @@ impl<'a> Worker<'a> {
         done.stretch = ladder::stretch(job.number, shift);
         let taken = if done.stretch.is_some() { 0 } else { shift };
         let mut place = job.position;
-        for piece in job.pieces {
+        let mut pieces = VecDeque::from(job.pieces);
+        while let Some(piece) = pieces.pop_front() {
             let here = place;
+            let read = match self.read(&piece) {
+                Ok(read) => read,
+                Err(_) if let Some((first, rest)) = piece.cut() => {
+                    pieces.push_front(rest);
+                    pieces.push_front(first);
+                    continue;
+                }
+                Err(error) => {
+                    self.tally.unreadable(piece.source.path(), &error);
+                    place += piece.length.div_ceil(BLOCK) as u64;
+                    continue;
+                }
+            };
             place += piece.length.div_ceil(BLOCK) as u64;
-            let Some(read) = self.read(&piece) else { continue };
             let padded = read.next_multiple_of(BLOCK);
             self.room[self.start + read..self.start + padded].fill(0);
             let before = done.blocks.len();
@@ -298,16 +313,10 @@ impl<'a> Worker<'a> {
     }
 
     /// Reads a piece into the room; returns how many bytes there were.
-    fn read(&mut self, piece: &Piece) -> Option<usize> {
+    fn read(&mut self, piece: &Piece) -> io::Result<usize> {
         let wanted = piece.source.request_bytes(piece.length);
         let room = &mut self.room[self.start..self.start + wanted];
-        match piece.source.read(room, piece.offset) {
-            Ok(read) => Some(read.min(piece.length)),
-            Err(error) => {
-                self.tally.unreadable(piece.source.path(), &error);
-                None
-            }
-        }
+        Ok(piece.source.read(room, piece.offset)?.min(piece.length))
     }
 }
 

@@ -40,7 +40,23 @@ pub struct Group {
     pub jobs: u32,
     /// Sentences on what fio did not report, and on parts of its report that are not read.
     pub notices: Vec<String>,
+    /// Tells whether a job of it read other data than it had written: its figures are no measurement.
+    pub wrong: bool,
 }
+
+impl FioRun {
+    /// Returns why the run failed: the first group whose verification did; `None` where none did.
+    pub fn failure(&self) -> Option<String> {
+        let wrong = self.groups.iter().find(|group| group.wrong)?;
+        Some(format!(
+            "verification failed in [{}]: wrong data (error {WRONG_DATA} of fio)",
+            wrong.name
+        ))
+    }
+}
+
+/// The number of the error (EILSEQ) with which a job of fio ends whose verification finds other data than was written.
+const WRONG_DATA: i64 = 84;
 
 /// Reads the output of fio; lines that fio prints around the JSON are skipped. Of several states of one run (`--status-interval`) the last one
 /// counts.
@@ -170,7 +186,13 @@ fn group(job: &Value, all: Options) -> Result<Group, String> {
         }
         operations.insert(name, summary);
     }
-    failures.all_told(&mut operations, &whose)?;
+    let wrong = failures.wrong_data(&all);
+    if wrong {
+        // Such I/Os succeeded, and brought the wrong data.
+        operations.values_mut().for_each(|own| own.errors.clear());
+    } else {
+        failures.all_told(&mut operations, &whose)?;
+    }
     if operations.is_empty() {
         notices.push(format!("{whose} did no I/O"));
     }
@@ -185,21 +207,26 @@ fn group(job: &Value, all: Options) -> Result<Group, String> {
     };
     let cpu_s = Some((seconds("usr_cpu")?, seconds("sys_cpu")?)).filter(|_| cpu_known);
     let duration_ns = ran_ns.values().copied().max().unwrap_or(0);
-    Ok(Group { name, duration_ns, operations, ran_ns, cpu_s, options: all, jobs: 1, notices })
+    let options = all;
+    Ok(Group { name, duration_ns, operations, ran_ns, cpu_s, options, jobs: 1, notices, wrong })
 }
 
 /// Tells whether a job reads back what it wrote.
 fn verifies(options: &Options) -> bool {
-    let on =
-        |name: &str, off: &[&str]| options.get(name).is_some_and(|word| !off.contains(&&**word));
-    let done = options.get("do_verify").is_none_or(|word| word != "0");
-    on("verify", &["0", "none"]) && done
+    checks(options) && options.get("do_verify").is_none_or(|word| word != "0")
+}
+
+/// Tells whether a job checks what it reads.
+fn checks(options: &Options) -> bool {
+    options.get("verify").is_some_and(|word| !["0", "none"].contains(&&**word))
 }
 
 /// The failed I/Os of a job.
 struct Failures {
     /// The number of the error that ended the job, or else of its first error; 0 where there was none.
     error: i64,
+    /// The number of its first error, where the job was to continue after errors; 0 where there was none.
+    first: i64,
     /// Number of failed I/Os, where the job was to continue after errors.
     counted: u64,
 }
@@ -209,8 +236,13 @@ impl Failures {
         let error =
             job["error"].as_i64().ok_or_else(|| format!("{whose} does not say if it failed"))?;
         let counted = job["total_err"].as_u64().unwrap_or(0);
-        let first = job["first_error"].as_i64().filter(|_| counted > 0);
-        Ok(Self { error: if error == 0 { first.unwrap_or(0) } else { error }, counted })
+        let first = job["first_error"].as_i64().filter(|_| counted > 0).unwrap_or(0);
+        Ok(Self { error: if error == 0 { first } else { error }, first, counted })
+    }
+
+    /// Tells whether verification found wrong data, in a job with these options: without it, the error is one of the device.
+    fn wrong_data(&self, own: &Options) -> bool {
+        checks(own) && [self.error, self.first].contains(&WRONG_DATA)
     }
 
     fn any(&self) -> bool {
@@ -338,6 +370,7 @@ impl Group {
             *longest = ran.max(*longest);
         }
         self.jobs += other.jobs;
+        self.wrong |= other.wrong;
         self.notices.extend(other.notices);
         for (name, next) in other.operations {
             let Some(merged_operation) = self.operations.get_mut(&name) else {

@@ -233,7 +233,7 @@ fn failed_ios_are_counted_and_are_in_no_rate() {
         (failed(8192, 4096, going_on.clone()), 4096, ("error 5", 4096)),
         (failed(8, 7, stopped.clone()), 7, ("error 28", 1)),
         (failed(1, 0, stopped.clone()), 0, ("error 28", 1)),
-        // Blocks that were wrong are I/Os that succeeded.
+        // Where nothing was verified, the device says so of its own data.
         (
             failed(10, 10, json!({"error": 84, "total_err": 3, "first_error": 84})),
             10,
@@ -257,6 +257,41 @@ fn failed_ios_are_counted_and_are_in_no_rate() {
     let ramp = read(&failed(4167, 4198, json!({}))).unwrap();
     let reads = &ramp.groups[0].operations["randread"];
     assert!(reads.ios == 4198 && reads.errors.is_empty(), "{reads:?}");
+}
+
+#[test]
+fn a_run_whose_verification_failed_is_a_repeat_that_failed_and_gives_no_figures() {
+    let run = |ms: u64, more: Value| {
+        let mut value = document(ms, &[job("look", 0, (245, 400))]);
+        value["jobs"][0]["job options"] = json!({"rw": "read", "verify": "crc32c"});
+        for (key, told) in more.as_object().unwrap() {
+            value["jobs"][0][key] = told.clone();
+        }
+        ("fio".to_owned(), PathBuf::from(format!("{ms}.json")), read(&value).unwrap())
+    };
+    let stopped = run(5000, json!({"error": 84}));
+    let went_on = run(7000, json!({"error": 0, "total_err": 3, "first_error": 84}));
+    let device = run(8000, json!({"error": 5}));
+    let good = run(9000, json!({}));
+    let said = "verification failed in [look]: wrong data (error 84 of fio)";
+    for (run, failure) in [(&stopped, Some(said)), (&went_on, Some(said)), (&device, None)] {
+        assert_eq!(run.2.failure().as_deref(), failure);
+        let errors = run.2.groups[0].operations.values().map(|own| own.errors.len()).sum::<usize>();
+        assert_eq!(errors, usize::from(failure.is_none()), "such I/Os succeeded");
+    }
+    let made = result(vec![stopped, went_on, device, good], vec![]).unwrap();
+    let done: Vec<_> = made.cells.iter().map(results::CellData::done).collect();
+    assert_eq!(done, [false, false, true, true]);
+    assert_eq!(made.cells[0].reason(), Some(said));
+    assert_eq!(made.manifest.outcome.as_deref(), Some("incomplete"));
+    let stage = &made.cells[0].record.as_ref().unwrap().stages[0];
+    assert_eq!(stage.error.as_deref(), Some("verification failed: wrong data"));
+    // In a phase of its own after the writes it is known too, also in one of several jobs.
+    let mut value = document(5000, &[job("w", 0, (8192, 31)), job("v", 0, (8192, 31))]);
+    value["jobs"][1]["job options"] = json!({"rw": "randwrite", "verify": "md5"});
+    value["jobs"][1]["write"] = side(8192, 57);
+    value["jobs"][1]["error"] = 84.into();
+    assert!(read(&value).unwrap().failure().is_some());
 }
 
 #[test]

@@ -25,7 +25,8 @@ const THRESHOLD: f64 = 0.03;
 /// The name of a variant, the file that a run of it comes from, and the run.
 pub type Named = (String, PathBuf, FioRun);
 
-/// Makes a result of runs: each name is a variant, each further run under it a repeat, in the order of time.
+/// Makes a result of runs: each name is a variant, each further run under it a repeat, in the order of time. A run whose verification failed is
+/// a repeat that failed.
 ///
 /// # Errors
 /// Where runs have other groups of jobs than the first run, or other options than the first run of their variant, and where a run is given twice.
@@ -151,13 +152,15 @@ fn cell(
     (file, run): (&Path, &FioRun),
     (run_id, seed, began_ns): (&str, Seed, u64),
 ) -> CellData {
+    let reason = run.failure();
+    let state = if reason.is_some() { CellState::Failed } else { CellState::Done };
     let entry = CellEntry {
         index,
         variant: variant.to_owned(),
         repeat,
         folder: results::cell_folder(index, variant, repeat),
-        state: CellState::Done,
-        reason: None,
+        state,
+        reason: reason.clone(),
         disturbed_percent: None,
         host: None,
     };
@@ -184,6 +187,7 @@ fn cell(
             start_ns: at_ns,
             end_ns: Some(end_ns),
             load: Some(group.load(seed)),
+            error: group.wrong.then(|| "verification failed: wrong data".to_owned()),
             ..StageRecord::default()
         });
         at_ns = end_ns;
@@ -202,8 +206,8 @@ fn cell(
         variant: variant.to_owned(),
         repeat,
         seed,
-        state: CellState::Done,
-        reason: None,
+        state,
+        reason,
         start_ns: began_ns,
         end_ns: Some(at_ns),
         steps: vec![step],
@@ -237,6 +241,8 @@ fn manifest(
     command: Vec<String>,
 ) -> Manifest {
     let last = cells.iter().filter_map(|cell| cell.record.as_ref()?.end_ns).max().unwrap_or(0);
+    let all = cells.iter().all(|cell| cell.entry.state == CellState::Done);
+    let outcome = if all { "complete" } else { "incomplete" };
     Manifest {
         schema: SCHEMA,
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -256,7 +262,7 @@ fn manifest(
         guest: None,
         lab: None,
         cells: cells.iter().map(|cell| cell.entry.clone()).collect(),
-        outcome: Some("complete".to_owned()),
+        outcome: Some(outcome.to_owned()),
         stopped: None,
     }
 }

@@ -60,6 +60,14 @@ impl Source {
         }
     }
 
+    /// Returns the bytes at whose multiples a piece that cannot be read is cut, to read the rest of it; `None` where it is lost as a whole.
+    pub fn unit_bytes(&self) -> Option<usize> {
+        match self {
+            Self::Image(image) => Some((image.least_cluster_bytes() as usize).max(BLOCK)),
+            _ => None,
+        }
+    }
+
     /// Fills the buffer as far as there are bytes; returns how many were read.
     pub fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         match self {

@@ -39,6 +39,24 @@ pub struct Piece {
     pub directory: u32,
 }
 
+impl Piece {
+    /// Returns its two halves, cut where a part of the source that is lost alone may end; `None` where it is one such part.
+    pub fn cut(&self) -> Option<(Self, Self)> {
+        let unit = self.source.unit_bytes()?;
+        let before = (self.offset % unit as u64) as usize;
+        let units = (before + self.length).div_ceil(unit);
+        let length = (units / 2 * unit).checked_sub(before).filter(|length| *length > 0)?;
+        let part = |offset, length| Self {
+            source: Arc::clone(&self.source),
+            offset,
+            length,
+            directory: self.directory,
+        };
+        let rest = part(self.offset + length as u64, self.length - length);
+        Some((part(self.offset, length), rest))
+    }
+}
+
 /// A piece of a source that one worker reads at a time.
 #[derive(Debug, Default)]
 pub struct Job {

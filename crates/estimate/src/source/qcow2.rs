@@ -139,6 +139,15 @@ impl Image {
         1 << self.bits
     }
 
+    /// Bytes of the smallest cluster in the chain of images.
+    pub fn least_cluster_bytes(&self) -> u64 {
+        let own = self.cluster_bytes();
+        match self.backing.as_deref() {
+            Some(Base::Qcow2(base)) => own.min(base.least_cluster_bytes()),
+            Some(Base::Raw(_)) | None => own,
+        }
+    }
+
     /// Bytes of the guest that a second table covers.
     fn table_bytes(&self) -> u64 {
         1 << (2 * self.bits - 3)
@@ -177,6 +186,20 @@ impl Image {
         self.table_of(offset)?.map_or(Ok(Cluster::None), |table| self.entry(&table, offset))
     }
 
+    /// Returns the content at `offset`, and the end, at most `end`, of the part that follows it in the file too.
+    fn run(&self, offset: u64, end: u64) -> io::Result<(Cluster, u64)> {
+        let first = self.cluster(offset)?;
+        let start = offset - offset % self.cluster_bytes();
+        let mut stop = start + self.cluster_bytes();
+        if let Cluster::At(host) = first {
+            let follows = |stop| matches!(self.cluster(stop), Ok(Cluster::At(next)) if next == host + (stop - start));
+            while stop < end && follows(stop) {
+                stop += self.cluster_bytes();
+            }
+        }
+        Ok((first, stop.min(end)))
+    }
+
     /// The cluster at `offset`, by its entry in this table.
     fn entry(&self, table: &[u64], offset: u64) -> io::Result<Cluster> {
         let entry = table[(offset >> self.bits) as usize & (table.len() - 1)];
@@ -210,9 +233,10 @@ impl Image {
         while done < length {
             let at = offset + done as u64;
             let within = at % self.cluster_bytes();
-            let here = (self.cluster_bytes() - within).min((length - done) as u64) as usize;
+            let (cluster, end) = self.run(at, offset + length as u64)?;
+            let here = (end - at) as usize;
             let part = &mut buffer[done..done + here];
-            match self.cluster(at)? {
+            match cluster {
                 Cluster::Zero => part.fill(0),
                 Cluster::At(host) => {
                     if self.file.read(part, host + within)? < part.len() {
@@ -243,9 +267,9 @@ impl Image {
         let mut at = part.start;
         while at < part.end {
             let within = at % self.cluster_bytes();
-            let end = (at - within + self.cluster_bytes()).min(part.end);
-            match self.cluster(at)? {
-                Cluster::At(host) => all.extend(self.blanks_of_cluster(at..end, host + within)),
+            let (cluster, end) = self.run(at, part.end)?;
+            match cluster {
+                Cluster::At(host) => all.extend(self.blanks_of_run(at..end, host + within)),
                 Cluster::None => {
                     if let Some(base) = &self.backing {
                         all.extend(base.blanks(at..end)?);
@@ -259,7 +283,7 @@ impl Image {
     }
 
     /// Returns the never written ranges of `part`, which is mapped to offset `place` of the file.
-    fn blanks_of_cluster(&self, part: Range<u64>, place: u64) -> Vec<Blank> {
+    fn blanks_of_run(&self, part: Range<u64>, place: u64) -> Vec<Blank> {
         let length = part.end - part.start;
         // Beyond the end of a truncated file data is lost, not preallocated.
         if length > self.length.saturating_sub(place) {

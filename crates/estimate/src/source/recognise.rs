@@ -1,6 +1,7 @@
 //! Formats that pack, encrypt or shift the data in them, recognised by their content: read as plain data they would give misleading figures.
 
 use std::ffi::OsStr;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 /// Bytes of the head that tell a format.
@@ -24,7 +25,7 @@ pub struct Format {
 enum Reader {
     /// QEMU, with QEMU's name of the format.
     Qemu(&'static str),
-    /// A program that unpacks to standard output.
+    /// A program that unpacks its standard input, whatever that is called, to standard output.
     Unpacker(&'static str),
     /// A directory, once it is mounted.
     Mount,
@@ -291,7 +292,7 @@ fn packed(head: &[u8]) -> [Known; 20] {
         (
             has(head, 0, b"PK\x03\x04") && byte(5) == 0 && byte(9) == 0,
             "zip archive",
-            Unpacker("unzip"),
+            Way("unzip -d DIR {file}, then fathom estimate DIR"),
         ),
         (
             has(head, 0, b"hsqs") && power(head, 12, 1 << 12, 1 << 20) && has(head, 28, &[4, 0]),
@@ -323,20 +324,45 @@ pub fn recognise(head: &[u8], tail: &[u8]) -> Option<Format> {
     })
 }
 
+/// The kinds of things that are named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Given {
+    File,
+    Device,
+    Pipe,
+}
+
+impl Reader {
+    /// Tells whether it takes a device for a file; others look for the length of a file, or for its end.
+    fn takes_device(self) -> bool {
+        !matches!(self, Self::Way(_) | Self::Unpacked("fathom unpack") | Self::Unpacker("lrzip"))
+    }
+}
+
 impl Format {
-    /// The command that reads what it holds, of the file at `path`.
+    /// The command that reads what it holds, of the file or device at `path`, or of the piped data.
     pub fn help(self, path: &Path) -> String {
-        let piped = path == Path::new("-");
-        let file = if piped { Path::new("FILE") } else { path };
-        let file = quoted(file.as_os_str());
+        let device = || path.metadata().is_ok_and(|found| found.file_type().is_block_device());
+        let given = match path {
+            path if path == Path::new("-") => Given::Pipe,
+            _ if device() => Given::Device,
+            _ => Given::File,
+        };
+        self.way(path, given)
+    }
+
+    fn way(self, path: &Path, given: Given) -> String {
+        let piped = given == Given::Pipe;
+        let saved = piped || given == Given::Device && !self.reader.takes_device();
+        let own = quoted(path.as_os_str());
+        let file = if saved { "FILE" } else { own.as_str() };
         let way = match self.reader {
             // Not piped: a stream would turn holes into zeros, which count as saved.
             Reader::Qemu(name) => format!(
                 "qemu-img convert -f {name} -O qcow2 {file} COPY.qcow2, then fathom estimate COPY.qcow2"
             ),
             Reader::Unpacker("lrzip") => format!("lrzcat {file} | fathom estimate -"),
-            Reader::Unpacker("unzip") => format!("unzip -p {file} | fathom estimate -"),
-            Reader::Unpacker(program) => format!("{program} -dc {file} | fathom estimate -"),
+            Reader::Unpacker(program) => format!("{program} -dc < {file} | fathom estimate -"),
             Reader::Mount => format!("mount -o ro {file} DIR, then fathom estimate DIR"),
             Reader::Luks => format!(
                 "cryptsetup open --readonly {file} NAME, then fathom estimate /dev/mapper/NAME"
@@ -345,13 +371,15 @@ impl Format {
                 "name the directory that it is made of, as in fathom estimate DIR".into()
             }
             Reader::Unpacked(command) => format!("{command} {file}, then fathom estimate DIR"),
-            Reader::Way(way) => way.replace("{file}", &file),
+            Reader::Way(way) => way.replace("{file}", file),
         };
-        // Piped data has no name, and can be read only once.
-        let from = if piped && way.contains("FILE") {
-            " (FILE: the piped data, saved to a file)"
-        } else {
-            ""
+        let from = match given {
+            _ if !saved || !way.contains("FILE") => String::new(),
+            // Piped data has no name, and can be read only once.
+            Given::Pipe => " (FILE: the piped data, saved to a file)".to_owned(),
+            _ => format!(
+                " (FILE: made by head -c BYTES {own} > FILE, where BYTES is the length of what lies there)"
+            ),
         };
         format!("read what it holds{from}: {way}; or --format raw, to take its bytes as they lie")
     }
@@ -368,4 +396,39 @@ pub fn quoted(name: &OsStr) -> String {
     let name = if name.starts_with('-') { format!("./{name}").into() } else { name };
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@".contains(c);
     if name.chars().all(plain) { name.into() } else { format!("'{}'", name.replace('\'', "'\\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn way(head: &[u8], given: Given) -> String {
+        let mut head = head.to_vec();
+        head.resize(HEAD, 0);
+        recognise(&head, &[]).unwrap().way(Path::new("/dev/loop7"), given)
+    }
+
+    #[test]
+    fn a_device_is_handed_to_those_that_read_one_and_saved_to_a_file_for_all_others() {
+        let zip = b"PK\x03\x04\x14\0\0\0\x08\0";
+        let direct: [(&[u8], &str); 4] = [
+            (b"\x28\xb5\x2f\xfd\x04", ": zstd -dc < /dev/loop7 | fathom estimate -;"),
+            (b"\x1f\x8b\x08\0", ": gzip -dc < /dev/loop7 | fathom estimate -;"),
+            (b"LUKS\xba\xbe\0\x02", "--readonly /dev/loop7 NAME"),
+            (b"vhdxfile", "-O qcow2 /dev/loop7 COPY.qcow2"),
+        ];
+        for (head, part) in direct {
+            let said = way(head, Given::Device);
+            assert!(said.contains(part) && !said.contains("head -c"), "{said}");
+        }
+        for (head, part) in
+            [(&zip[..], ": unzip -d DIR FILE, then"), (PACKAGE, "fathom unpack FILE")]
+        {
+            let said = way(head, Given::Device);
+            assert!(said.contains(part), "{said}");
+            assert!(said.contains("(FILE: made by head -c BYTES /dev/loop7 > FILE"), "{said}");
+        }
+        assert!(way(zip, Given::File).contains(": unzip -d DIR /dev/loop7, then"));
+        assert!(way(zip, Given::Pipe).contains("(FILE: the piped data"));
+    }
 }

@@ -23,7 +23,7 @@ use super::blank::preallocated;
 use super::file::{OpenDirectory, SharedDirectory, Tracked, open_quietly, space};
 use super::file_systems::FileSystems;
 use super::partitions::off_blocks;
-use super::qcow2::{Image, Next};
+use super::qcow2::Image;
 use super::recognise::HEAD;
 use super::shared::Shared;
 use super::{JOB, Job, Piece, Source, Tally};
@@ -377,34 +377,6 @@ impl<'a> Walk<'a> {
         self.tally.note(|sources| sources.volumes += 1);
         self.range(&Arc::new(source), 0, size, directory);
         Ok(())
-    }
-
-    fn image(&mut self, image: Image, directory: u32) {
-        self.tally.note(|sources| sources.volumes += 1);
-        let source = Arc::new(Source::Image(image));
-        let Source::Image(image) = &*source else { return };
-        let (mut at, mut data) = (0, 0);
-        while !self.stop()
-            && let Some(next) = image.next(at)
-        {
-            let (part, lost) = match next {
-                Next::Data(part) => (part, None),
-                Next::Lost(part, error) => (part, Some(error)),
-            };
-            let start = (part.start - part.start % BLOCK as u64).max(at);
-            let end = part.end.next_multiple_of(BLOCK as u64).min(image.size());
-            match lost {
-                None => self.range(&source, start, end - start, directory),
-                Some(error) => {
-                    let clusters = (end - start).div_ceil(image.cluster_bytes());
-                    self.tally.lost(image.path(), &error, clusters);
-                }
-            }
-            data += end - start;
-            at = end;
-        }
-        let size = image.size();
-        self.tally.note(|sources| sources.hole_bytes += size - data);
     }
 
     fn range(&mut self, source: &Arc<Source>, offset: u64, length: u64, directory: u32) {

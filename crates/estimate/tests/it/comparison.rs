@@ -6,6 +6,7 @@ use std::path::Path;
 use estimate::Answer;
 use units::Seed;
 
+use super::images::{Cluster, image};
 use super::{block, estimate, of, request};
 
 const RECORD: usize = 128 << 10;
@@ -107,4 +108,62 @@ fn records_of_128_kib_that_are_there_twice_are_told_with_the_table_that_finds_th
     assert!((found.saving_percent.unwrap() - 100.0 * 4.0 * 32.0 / all).abs() < 1e-9, "{found:?}");
     assert_eq!((found.error_points, found.distinct_records), (Some(0.0), 4 + 5 + 8));
     assert_eq!(found.table_bytes, 17 * estimate::TABLE_ENTRY_BYTES);
+}
+
+/// The records are those of the guest's disk: the same in an image of any clusters, in one that rests on another, and in a plain file.
+#[test]
+fn the_records_of_an_image_are_those_of_the_disk_whatever_its_clusters_are() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    // Each record is 64 KiB that come twice: halves of it repeat, and no whole one. The last is short.
+    let half = |id: u64| (16 * id..16 * id + 16).flat_map(|id| block(id, 600)).collect::<Vec<_>>();
+    let halves: Vec<Vec<u8>> = (0..33).map(|id| half(id / 2)).collect();
+    fs::write(at("raw"), halves.concat()).unwrap();
+    let data = |keep: &dyn Fn(usize) -> bool| -> Vec<Cluster> {
+        let all = halves.iter().enumerate();
+        let of = |(id, half): (usize, &Vec<u8>)| {
+            if keep(id) { Cluster::Data(half.clone()) } else { Cluster::None }
+        };
+        all.map(of).collect()
+    };
+    image(&at("64k"), &data(&|_| true), None);
+    image(&at("base"), &data(&|id| id % 3 != 0), None);
+    image(&at("top"), &data(&|id| id % 3 == 0), Some("base"));
+    let raw = of(&at("raw"));
+    assert_eq!((raw.comparison.records, raw.comparison.lz4.error_points), (17, Some(0.0)));
+    assert_eq!(raw.comparison.dedupe.unwrap().saving_percent, Some(0.0));
+    let mut images = vec!["64k".to_owned(), "top".to_owned()];
+    for bytes in ["512", "4k", "2M"] {
+        let size = format!("cluster_size={bytes}");
+        let made = std::process::Command::new("qemu-img")
+            .args(["convert", "-f", "raw", "-O", "qcow2", "-o", &size, "raw", bytes])
+            .current_dir(dir.path())
+            .status();
+        match made.is_ok_and(|status| status.success()) {
+            true => images.push(bytes.to_owned()),
+            false => println!("SKIP clusters of {bytes}: no qemu-img"),
+        }
+    }
+    for name in images {
+        let got = of(&at(&name));
+        assert_eq!(got.comparison, raw.comparison, "{name}");
+        assert_eq!((got.blocks, got.bytes), (raw.blocks, raw.bytes), "{name}");
+    }
+}
+
+/// A lost cluster takes no more than itself out of the records around it, and those beside stay whole.
+#[test]
+fn a_lost_cluster_costs_itself_alone_though_records_are_longer() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("disk");
+    let data =
+        |id: u64| Cluster::Data((16 * id..16 * id + 16).flat_map(|id| block(id, 4096)).collect());
+    image(&path, &(0..8).map(data).collect::<Vec<_>>(), None);
+    // The entry of the third cluster names a place that is not there.
+    let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+    let entry = (99u64 << 16).to_be_bytes();
+    std::os::unix::fs::FileExt::write_all_at(&file, &entry, (2 << 16) + 2 * 8).unwrap();
+    let got = of(&path);
+    assert_eq!((got.sources.unreadable, got.blocks.unique), (1, 7 * 16));
+    assert_eq!(got.comparison.records, 4);
 }

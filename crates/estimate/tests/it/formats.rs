@@ -19,12 +19,12 @@ fn packed_files_archives_and_backups_are_refused_with_the_command_that_reads_the
     let path = dir.path().join("disk");
     let ascii = |magic: &[u8]| [magic, &[b'0'; 104][..]].concat();
     let cases: [(&str, Vec<u8>, &str); 18] = [
-        ("lzop file", b"\x89LZO\0\r\n\x1a\n\x10\x40".to_vec(), "lzop -dc "),
-        ("lzip file", b"LZIP\x01\xd3\0\x3f".to_vec(), "lzip -dc "),
+        ("lzop file", b"\x89LZO\0\r\n\x1a\n\x10\x40".to_vec(), "lzop -dc < "),
+        ("lzip file", b"LZIP\x01\xd3\0\x3f".to_vec(), "lzip -dc < "),
         ("lrzip file", b"LRZI\0\x06\xe0\x93\x04".to_vec(), "lrzcat "),
-        ("compress file", b"\x1f\x9d\x90\x7f".to_vec(), "gzip -dc "),
-        ("compress file", b"\x1f\x9d\x09\x7f".to_vec(), "gzip -dc "),
-        ("lz4 file", b"\x02\x21\x4c\x18\x1b\x68\x01\0".to_vec(), "lz4 -dc "),
+        ("compress file", b"\x1f\x9d\x90\x7f".to_vec(), "gzip -dc < "),
+        ("compress file", b"\x1f\x9d\x09\x7f".to_vec(), "gzip -dc < "),
+        ("lz4 file", b"\x02\x21\x4c\x18\x1b\x68\x01\0".to_vec(), "lz4 -dc < "),
         ("VMA archive", b"VMA\0\0\0\0\x01\x12\x34".to_vec(), "vma extract "),
         ("ntfsclone image", b"\0ntfsclone-image\x0a\x01".to_vec(), "ntfsclone -r -O COPY.img "),
         ("RBD image", b"rbd diff v1\ns".to_vec(), "rbd import-diff "),

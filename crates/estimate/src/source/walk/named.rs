@@ -51,6 +51,43 @@ impl Walk<'_> {
         Ok(Image::is_one(&file))
     }
 
+    /// Reads an image. Parts that follow each other are read as one, so that the pieces of an image, and the records in them, are those of the
+    /// guest's disk whatever the clusters are.
+    pub(super) fn image(&mut self, image: Image, directory: u32) {
+        self.tally.note(|sources| sources.volumes += 1);
+        let source = Arc::new(Source::Image(image));
+        let Source::Image(image) = &*source else { return };
+        let (mut at, mut data, mut open) = (0, 0, 0..0);
+        while !self.stop()
+            && let Some(next) = image.next(at)
+        {
+            let (part, lost) = match next {
+                Next::Data(part) => (part, None),
+                Next::Lost(part, error) => (part, Some(error)),
+            };
+            let start = (part.start - part.start % BLOCK as u64).max(at);
+            let end = part.end.next_multiple_of(BLOCK as u64).min(image.size());
+            if let Some(error) = lost {
+                let clusters = (end - start).div_ceil(image.cluster_bytes());
+                self.tally.lost(image.path(), &error, clusters);
+            } else {
+                if start != open.end {
+                    self.range(&source, open.start, open.end - open.start, directory);
+                    open.start = start;
+                }
+                // What lies before the last multiple of a job can be read already.
+                let whole = (end - end % JOB as u64).max(open.start);
+                self.range(&source, open.start, whole - open.start, directory);
+                open = whole..end;
+            }
+            data += end - start;
+            at = end;
+        }
+        self.range(&source, open.start, open.end - open.start, directory);
+        let size = image.size();
+        self.tally.note(|sources| sources.hole_bytes += size - data);
+    }
+
     /// Reads what is named, cut into blocks anew at each of the cuts.
     pub(super) fn cut(
         &mut self,
