@@ -51,7 +51,7 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
         verdicts: sentence::verdicts(&variants, &rows, Detail::Short),
         unmeasured: unmeasured::unmeasured(set, &rows),
         banners: facts::banners(set),
-        trust: trust::trust(&findings, &variants, decided(analysis)),
+        trust: trust::trust(&findings, &variants, decided(analysis), facts::watched(set)),
         why: why::why(set, &variants, &rows, &findings),
         findings,
         run: facts::run_card(set),
