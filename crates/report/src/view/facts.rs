@@ -49,11 +49,15 @@ pub fn banners(set: &ResultSet) -> Vec<Banner> {
     }
     if let Some(why) = set.incomplete.as_ref().filter(|_| set.going_on.is_none()) {
         let (plain, raw) = plain_and_raw(why);
-        add(
-            "Incomplete",
-            format!("This result is incomplete: {plain}. Figures rest on the cells that ended."),
-            raw,
-        );
+        let mut text = format!("This result is incomplete: {plain}.");
+        if set
+            .cells
+            .iter()
+            .any(|cell| !matches!(cell.state(), CellState::Done | CellState::Skipped))
+        {
+            text += " Figures rest on the cells that ended.";
+        }
+        add("Incomplete", text, raw);
     }
     banners
 }
