@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use results::model::{AskedMetric, ExpectedFigure, FigureName, PlanFacts};
+use results::model::{AskedMetric, Bound, ExpectedFigure, FigureName, PlanFacts};
 use stats::{Figure, RANGE_BELOW};
 use units::{Test, Unit};
 
@@ -114,7 +114,7 @@ fn check_expectation(
         None if figure.median.is_none() && has_both(expected, variants) => {
             ExpectationOutcome::NoRatio
         }
-        None => outcome(expected.bound.range(), &figure),
+        None => outcome(expected.bound, &figure),
     };
     let decided = matches!(
         outcome,
@@ -226,15 +226,15 @@ fn few_ios_of(expected: &ExpectedFigure, variants: &[VariantFigures]) -> Option<
     }))
 }
 
-fn outcome((least, most): (f64, f64), figure: &Figure) -> ExpectationOutcome {
+fn outcome(bound: Bound, figure: &Figure) -> ExpectationOutcome {
     let Some(median) = figure.median else { return ExpectationOutcome::Unknown };
     let (low, high) = match (figure.low, figure.high) {
         (Some(low), Some(high)) if figure.n >= RANGE_BELOW => (low, high),
         _ => (median, median),
     };
-    if low >= least && high <= most {
+    if bound.contains(low) && bound.contains(high) {
         ExpectationOutcome::Met
-    } else if high < least || low > most {
+    } else if bound.excludes(low, high) {
         ExpectationOutcome::Missed
     } else {
         ExpectationOutcome::Unclear

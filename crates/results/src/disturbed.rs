@@ -8,8 +8,12 @@ const TAKEN_PERCENT: f64 = 5.0;
 /// Time spent waiting for memory from which a cell counts as disturbed, percent.
 const MEMORY_PERCENT: f64 = 5.0;
 
-/// Returns what disturbed a cell, each in a few words; empty if nothing did, or if it was not watched.
-pub fn disturbances(cell: &CellData) -> Vec<String> {
+/// Returns what disturbed a cell, each in a few words; empty if nothing did, and `None` if nobody looked: what others took of the CPUs is not known.
+pub fn disturbances(cell: &CellData) -> Option<Vec<String>> {
+    let of_cell = cell.record.as_ref().and_then(|record| record.machine.as_ref());
+    let mut loads = cell.entry.host.iter().chain(of_cell);
+    let looked =
+        cell.entry.disturbed_percent.is_some() || loads.any(|load| load.others_percent.is_some());
     let mut all = Vec::new();
     if let Some(percent) = cell.entry.disturbed_percent {
         all.push(format!("others took {} of the CPUs when it began", shown(percent)));
@@ -18,11 +22,11 @@ pub fn disturbances(cell: &CellData) -> Vec<String> {
     if let Some(host) = &cell.entry.host {
         all.extend(of_machine(host).map(|text| format!("{text} on the host")));
     }
-    if let Some(machine) = cell.record.as_ref().and_then(|record| record.machine.as_ref()) {
+    if let Some(machine) = of_cell {
         let place = if in_guest { " in the guest" } else { "" };
         all.extend(of_machine(machine).map(|text| format!("{text}{place}")));
     }
-    all
+    (looked || !all.is_empty()).then_some(all)
 }
 
 fn of_machine(load: &MachineLoad) -> impl Iterator<Item = String> {

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use engine::{Aim, Load};
 use results::model::{
-    Accelerator, CellEntry, CellRecord, CellState, LayerFacts, LoadSummary, Manifest, PlanFacts,
-    Row, SCHEMA, StageData, StageEdge, StageFacts, StageRecord, StageTraits, TargetFacts,
-    VariantFacts,
+    Accelerator, CellEntry, CellRecord, CellState, LayerFacts, LoadSummary, MachineLoad, Manifest,
+    PlanFacts, Row, SCHEMA, StageData, StageEdge, StageFacts, StageRecord, StageTraits,
+    TargetFacts, VariantFacts,
 };
 use results::{CellData, ResultSet, Seal};
 
@@ -27,6 +27,8 @@ pub struct OneLoad {
     pub rows: Vec<Row>,
     /// Its figures.
     pub summary: LoadSummary,
+    /// What the machine did for other programs while it ran; `None` where that is not known.
+    pub machine: Option<MachineLoad>,
     /// When it began, as a date and time.
     pub started_utc: String,
     /// The command line.
@@ -65,7 +67,7 @@ impl OneLoad {
         let rows =
             [edge(false, begin)].into_iter().chain(self.rows).chain([edge(true, end)]).collect();
         let incomplete = (!complete).then(|| self.summary.incomplete.join("; "));
-        let record = record(variant.clone(), seed, (begin, end), self.summary);
+        let record = record(variant.clone(), seed, (begin, end), (self.summary, self.machine));
         let outcome = if complete { RunOutcome::Complete } else { RunOutcome::Incomplete };
         let manifest = Manifest {
             schema: SCHEMA,
@@ -110,7 +112,7 @@ fn record(
     variant: String,
     seed: units::Seed,
     (start_ns, end_ns): (u64, u64),
-    summary: LoadSummary,
+    (summary, machine): (LoadSummary, Option<MachineLoad>),
 ) -> CellRecord {
     CellRecord {
         run_id: None,
@@ -129,7 +131,7 @@ fn record(
         leftovers: Some(Vec::new()),
         notices: Vec::new(),
         ran_on: host::facts(),
-        machine: None,
+        machine,
     }
 }
 

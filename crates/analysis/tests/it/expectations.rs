@@ -86,6 +86,31 @@ fn a_ratio_is_taken_within_each_repeat() {
 }
 
 #[test]
+fn what_equals_a_bound_is_neither_above_nor_below_it() {
+    let (met, missed) = (ExpectationOutcome::Met, ExpectationOutcome::Missed);
+    for repeats in [1, 5] {
+        let same = |bound| outcome(repeats, bound, Some(figure("vdo", "iops")));
+        assert_eq!(same(Bound::Above(1.0)), missed);
+        assert_eq!(same(Bound::Below(1.0)), missed);
+        assert_eq!(same(Bound::Near { value: 0.75, by: 0.25 }), met, "the ends are near");
+        assert_eq!(same(Bound::Near { value: 1.25, by: 0.25 }), met, "the ends are near");
+    }
+    // An interval that only touches the bound is not wholly on one side of it, and not within.
+    let plain = || Some(figure("plain", "iops"));
+    let mut result = fixture::result();
+    result.manifest.plan.expectations = vec![ExpectedFigure {
+        of: plain(),
+        ..ExpectedFigure::new(figure("vdo", "iops"), Bound::Above(0.0))
+    }];
+    let held = analyse(&result).expectations.remove(0);
+    let (low, high) = (held.low.unwrap(), held.high.unwrap());
+    assert_eq!(outcome(5, Bound::Above(low), plain()), ExpectationOutcome::Unclear);
+    assert_eq!(outcome(5, Bound::Above(high), plain()), missed);
+    assert_eq!(outcome(5, Bound::Below(high), plain()), ExpectationOutcome::Unclear);
+    assert_eq!(outcome(5, Bound::Below(low), plain()), missed);
+}
+
+#[test]
 fn from_five_repeats_on_a_limit_inside_of_the_interval_decides_nothing() {
     let plain = || Some(figure("plain", "iops"));
     let mut result = fixture::result();

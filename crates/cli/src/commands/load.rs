@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use engine::{Aim, Context, Event, IoLogTarget, Load, Recording, TargetSpec};
-use host::{Claim, TargetPermit, TargetPresence};
+use host::{Claim, Meter, TargetPermit, TargetPresence};
 use report::html::Page;
 use results::model::{LoadSummary, OperationSummary, Row};
 use run::{OneLoad, fresh_seed};
@@ -56,8 +56,8 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
     let mut view = LoadView::new(args.json);
     let mut log_ended = None;
     let page = output_files(args).into_iter().find(|file| file.option == "--page");
-    let (mut rows, started_utc) = (Vec::new(), run::now_utc());
-    let mut size = None;
+    let (mut rows, mut size, started_utc) = (Vec::new(), None, run::now_utc());
+    let meter = Meter::new().ok();
     let outcome = engine::run(&load, &context, &mut |event| {
         let trouble = match (&mut log, &event) {
             (Some(log), Event::Started(_)) => log.place(),
@@ -78,6 +78,7 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
             log_ended = Some(text);
         }
     });
+    let machine = meter.and_then(|meter| meter.read().ok());
     view.close();
     let mut summary = outcome.map_err(engine_failure)?;
     log_ended.into_iter().for_each(|text| summary.lacks(text));
@@ -85,7 +86,8 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
     if let Some(page) = page {
         let targets = sized(args, size);
         let (summary, command) = (summary.clone(), crate::args::words());
-        write_page(&page, OneLoad { load, targets, rows, summary, started_utc, command })?;
+        let load = OneLoad { load, targets, rows, summary, machine, started_utc, command };
+        write_page(&page, load)?;
     }
     if let Some(text) = mostly_failed(&summary.operations) {
         say(&format!("{} {text}", style.bad("error:")));

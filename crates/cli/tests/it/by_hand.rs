@@ -35,6 +35,8 @@ fn a_load_has_a_page_with_its_figures() {
         assert!(page.contains(part), "{part} is not on the page");
     }
     assert!(!page.contains(PER_JOB), "nobody asked for rows of jobs");
+    assert!(page.contains("disturbed cells"), "what others took was looked at");
+    assert!(!page.contains("not looked at") && !page.contains("cells that ended"), "{page}");
 }
 
 #[test]

@@ -273,6 +273,10 @@ fn what_fio_said_is_shown_compared_and_exported_as_any_result() {
     expect(0, &[&["import"], &words[..], &["--out", text(&out)]].concat());
     let shown = json(&["show", text(&out), "--json"]);
     assert_eq!((&shown["complete"], &shown["seal"]), (&true.into(), &"whole".into()), "{shown}");
+    assert!(shown["cells"][0]["disturbed"].is_null(), "nobody looked: {shown}");
+    let few = shown["findings"].as_array().unwrap().iter();
+    let few = few.filter(|finding| finding["rule"] == "too_few_repeats").collect::<Vec<_>>();
+    assert!(few[0]["remedy"].to_string().contains("under each name"), "{few:?}");
     // The figures are fio's.
     let document: serde_json::Value =
         serde_json::from_slice(&fs::read(dir.path().join("one0.json")).unwrap()).unwrap();

@@ -123,7 +123,7 @@ pub(crate) fn disturbed(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     let mut share = Share::default();
     let mut cells = Vec::new();
     for cell in result.cells.iter().filter(|cell| cell.state() != CellState::Skipped) {
-        let why = results::disturbances(cell);
+        let why = results::disturbances(cell).unwrap_or_default();
         share.count(cell, !why.is_empty());
         let CellEntry { variant, repeat, .. } = &cell.entry;
         if !why.is_empty() {
@@ -142,7 +142,7 @@ pub(crate) fn disturbed(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
             share.text(&format!("cells ({percent} %)")),
         ),
         evidence: format!("{}{more}.", first.join("; ")),
-        remedy: "Run again on a machine that does nothing else; --quiet 5% waits before each cell until others leave it alone."
+        remedy: "Run again on a machine that does nothing else; with --quiet 5%, run and lab run wait before each cell until others leave it alone."
             .into(),
         ..Finding::default()
     };

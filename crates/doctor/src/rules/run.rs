@@ -2,7 +2,7 @@
 
 use analysis::{Analysis, VariantFigures};
 use results::checksums::{SUMS, Seal};
-use results::model::{Accelerator, Finding, Severity, StopReason};
+use results::model::{Accelerator, Finding, Manifest, Severity, StopReason};
 use results::read::ResultSet;
 use stats::LEAST_REPEATS;
 
@@ -205,6 +205,11 @@ pub(crate) fn unsealed(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     Vec::from_iter((result.seal == Seal::None).then_some(finding))
 }
 
+/// Tells whether the runs were another program's: Fathom knows neither a plan nor the machine of such.
+fn imported(manifest: &Manifest) -> bool {
+    manifest.plan_document.is_null() && manifest.host.0.is_empty()
+}
+
 /// A variant has too few runs for a verdict.
 pub(crate) fn too_few_repeats(result: &ResultSet, analysis: &Analysis) -> Vec<Finding> {
     let few: Vec<_> =
@@ -216,6 +221,8 @@ pub(crate) fn too_few_repeats(result: &ResultSet, analysis: &Analysis) -> Vec<Fi
     let remedy = if result.manifest.stopped.is_some_and(|s| s.why == StopReason::Time) {
         "Run again with more time behind --repeat auto, or with --repeat 5: the time was over."
             .to_owned()
+    } else if imported(&result.manifest) {
+        format!("Import {LEAST_REPEATS} files or more under each name: each is one repeat.")
     } else if planned as usize >= LEAST_REPEATS {
         "Run again: enough repeats were planned, and not all ended well.".to_owned()
     } else {

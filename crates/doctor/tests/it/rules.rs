@@ -109,6 +109,11 @@ fn four_repeats_are_too_few_and_five_are_not() {
     };
     let few = only("too_few_repeats", with(4));
     assert!(few.evidence.contains("plain has 4, vdo has 4") && few.remedy.contains("--repeat 5"));
+    let imported = only("too_few_repeats", |r| {
+        with(4)(r);
+        r.manifest.host.0.clear();
+    });
+    assert!(imported.remedy.starts_with("Import 5 files or more under each name"), "{imported:?}");
     assert_eq!(after(with(5)), []);
     let alone = |r: &mut ResultSet| {
         with(1)(r);

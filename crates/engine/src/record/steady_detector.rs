@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use results::model::{IntervalRow, SteadyFacts};
 use stats::{SteadyRule, Window};
+use units::Unit;
 use workload::{LoadSpec, Steady, SteadyMetric};
 
 /// Factor from the tolerated drift of a window to its tolerated spread, as in the rule by which storage is qualified (SNIA PTS 2.0.1: 20 % and 10 %).
@@ -67,15 +68,29 @@ impl SteadyDetector {
         }
     }
 
+    /// Returns what a window has too much of, with its limit.
+    fn too_much(&self, Window { slope_percent, spread_percent }: Window) -> String {
+        let of = |word: &str, found: f64, limit: f64| {
+            let show = |percent| Unit::Percent.show(percent);
+            // A NaN keeps no limit.
+            let over = found > limit || found.is_nan();
+            over.then(|| format!("{word} by {} (at most {})", show(found), show(limit)))
+        };
+        let drifted = of("drifted", slope_percent.abs(), self.rule.slope_percent);
+        let spread = of("spread", spread_percent, self.rule.spread_percent);
+        Vec::from_iter(drifted.into_iter().chain(spread)).join(" and ")
+    }
+
     /// Returns a notice if the load ended before it settled, or before that could be known.
     pub(crate) fn notice(&self) -> Option<String> {
         if self.settled_ns.is_some() {
             return None;
         }
         let (rule, seen, window) = (self.wanted, self.values.len(), self.rule.window);
-        Some(if self.last.is_some() {
+        Some(if let Some(last) = self.last {
+            let why = self.too_much(last);
             format!(
-                "The load never settled by the rule {rule}: its figures still drifted when it ended; run it for longer"
+                "The load never settled by the rule {rule}: over its last window the figures still {why}; run it for longer"
             )
         } else if seen < window {
             format!(
@@ -178,6 +193,29 @@ mod tests {
         assert!(
             !s.add_rows(&[row(59, 500, 7)], 0) && s.notice().unwrap().contains("still drifted")
         );
+    }
+
+    #[test]
+    fn a_load_that_never_settled_names_what_was_too_much() {
+        let notice = |series: [u64; 5]| {
+            let mut s = steady_detector("iops:1%:5s");
+            let rows: Vec<_> = (0..5).map(|i| row(i, series[i as usize], 7)).collect();
+            assert!(!s.add_rows(&rows, 0));
+            s.notice().unwrap()
+        };
+        // It ends where it began, and goes far up and down between.
+        let spread = notice([100, 50, 100, 50, 100]);
+        assert!(spread.contains("still spread by 62.5 % (at most 2 %)"), "{spread}");
+        assert!(!spread.contains("drift"), "{spread}");
+        let both = notice([100, 110, 120, 130, 140]);
+        assert!(both.contains("still drifted by 33.3 % (at most 1 %) and spread by"), "{both}");
+        // A slow drift is within the spread that is allowed.
+        let drifted = notice([1000, 1004, 1008, 1012, 1015]);
+        assert!(drifted.contains("drifted by") && !drifted.contains("spread"), "{drifted}");
+    }
+
+    #[test]
+    fn a_window_with_intervals_in_which_no_io_ended_is_not_judged() {
         let mut s = steady_detector("latency:5%:5s");
         let rows: Vec<_> = (0..9).map(|i| row(i, i % 2, 7)).collect();
         assert!(!s.add_rows(&rows, 0));

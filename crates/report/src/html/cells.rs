@@ -38,7 +38,7 @@ pub fn cells(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
                 td { (index + 1) }
                 td.text { @if let Some(v) = cell.variant { (dot(v)) } (cell.name) }
                 td { (cell.repeat) }
-                td.wrap { (cell.state) @if !cell.disturbed.is_empty() { ", " b { "disturbed" } ": " (cell.disturbed.join(", ")) } @if let Some(reason) = &cell.reason {
+                td.wrap { (cell.state) @if let Some(what) = cell.disturbed.as_ref().filter(|what| !what.is_empty()) { ", " b { "disturbed" } ": " (what.join(", ")) } @if let Some(reason) = &cell.reason {
                     @let (plain, raw) = plain_and_raw(reason);
                     ": " (plain) (why(raw)) } }
                 @for (_, of) in &machines { td.wrap { (of(cell).map_or_else(|| NONE.to_owned(), |load| meanwhile(&load))) } }

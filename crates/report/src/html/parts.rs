@@ -78,7 +78,7 @@ pub fn findings(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     html! {
         details.part.findings id=(id("findings")) open[view.findings.iter().any(wrong)] {
             summary { h2 { (findings_title(view)) } }
-            @if view.findings.is_empty() { p.soft { "The doctor found nothing that casts doubt on these figures." } }
+            @if view.findings.is_empty() { p.soft { (view.trust.text) } }
             @for (finding, also) in doctor::joined(rest.into_iter()) { (one(finding, &also)) }
             @if !first.is_empty() {
                 h3 { "What limits it" }

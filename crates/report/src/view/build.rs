@@ -38,6 +38,7 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
     let effects = effects::effects(analysis, &rows);
     let splits = splits::splits(&analysis.splits);
     let headline = headline::headline(&variants, &rows, &effects, &splits);
+    let asks = !plan.questions.is_empty();
     View {
         experiment: plan.experiment.clone(),
         about: plan.about.clone(),
@@ -46,12 +47,12 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
         complete: set.complete(),
         going_on: set.going_on.clone(),
         seal: set.seal.word(),
-        summary: sentence::summary(analysis, &variants, &rows, headline.as_deref()),
+        summary: sentence::summary(analysis, &variants, &rows, headline.as_deref(), asks),
         headline,
-        verdicts: sentence::verdicts(&variants, &rows, Detail::Short),
+        verdicts: sentence::verdicts(&variants, &rows, Detail::Short, asks),
         unmeasured: unmeasured::unmeasured(set, &rows),
         banners: facts::banners(set),
-        trust: trust::trust(&findings, &variants, decided(analysis)),
+        trust: trust::trust(&findings, &variants, decided(analysis), facts::watched(set)),
         why: why::why(set, &variants, &rows, &findings),
         findings,
         run: facts::run_card(set),

@@ -217,11 +217,16 @@ fn steady(load: &LoadSummary) -> Option<String> {
         None if steady.slope_percent.is_none() => "not known to have settled".to_owned(),
         None => "never settled".to_owned(),
     };
-    // A slow drift may satisfy the rule, so its size is stated.
-    let drift = steady.slope_percent.map_or_else(String::new, |percent| {
+    // A slow drift may satisfy the rule, so its size is stated; the spread may be the reason why it does not.
+    let show = |percent| Unit::Percent.show(percent);
+    let drift = steady.slope_percent.zip(steady.spread_percent);
+    let drift = drift.map_or_else(String::new, |(slope, spread)| {
         format!(
-            ", with a drift of {} over {}",
-            Unit::Percent.show(percent),
+            ", with a drift of {} (at most {}) and a spread of {} (at most {}) over {}",
+            show(slope),
+            show(steady.slope_limit_percent),
+            show(spread),
+            show(steady.spread_limit_percent),
             Nanos(steady.window_ns)
         )
     });

@@ -49,11 +49,15 @@ pub fn banners(set: &ResultSet) -> Vec<Banner> {
     }
     if let Some(why) = set.incomplete.as_ref().filter(|_| set.going_on.is_none()) {
         let (plain, raw) = plain_and_raw(why);
-        add(
-            "Incomplete",
-            format!("This result is incomplete: {plain}. Figures rest on the cells that ended."),
-            raw,
-        );
+        let mut text = format!("This result is incomplete: {plain}.");
+        if set
+            .cells
+            .iter()
+            .any(|cell| !matches!(cell.state(), CellState::Done | CellState::Skipped))
+        {
+            text += " Figures rest on the cells that ended.";
+        }
+        add("Incomplete", text, raw);
     }
     banners
 }
@@ -123,13 +127,28 @@ fn machines(set: &ResultSet) -> String {
     all.join("; ")
 }
 
-/// Returns how many cells were disturbed by something else on the machine.
+/// Returns how many cells were disturbed by something else on the machine, and at how many nobody looked.
 fn disturbed(set: &ResultSet) -> String {
-    let begun = || set.cells.iter().filter(|cell| cell.state() != CellState::Skipped);
-    match begun().filter(|cell| !results::disturbances(cell).is_empty()).count() {
+    let begun = set.cells.iter().filter(|cell| cell.state() != CellState::Skipped);
+    let all: Vec<_> = begun.map(results::disturbances).collect();
+    let seen: Vec<&Vec<String>> = all.iter().flatten().collect();
+    let found = match seen.iter().filter(|why| !why.is_empty()).count() {
+        _ if seen.is_empty() => return NOT_LOOKED_AT.to_owned(),
         0 => "none".to_owned(),
-        some => format!("{some} of {}", begun().count()),
+        some => format!("{some} of {}", seen.len()),
+    };
+    match all.len() - seen.len() {
+        0 => found,
+        n => format!("{found}; {n} {NOT_LOOKED_AT}"),
     }
+}
+
+const NOT_LOOKED_AT: &str = "not looked at";
+
+/// Tells whether disturbances of every cell that ended well were looked for.
+pub fn watched(set: &ResultSet) -> bool {
+    let mut done = set.cells.iter().filter(|cell| cell.state() == CellState::Done);
+    done.all(|cell| results::disturbances(cell).is_some())
 }
 
 /// Returns how long one repeat of all variants took on average, without the start of guests.

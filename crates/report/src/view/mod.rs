@@ -403,8 +403,8 @@ pub struct Cell {
     pub repeat: u32,
     /// `done`, `failed`, ...
     pub state: String,
-    /// Disturbances while it ran, each in a few words.
-    pub disturbed: Vec<String>,
+    /// Disturbances while it ran, each in a few words; `None` where nobody looked.
+    pub disturbed: Option<Vec<String>>,
     /// CPU time of other programs, and pressure, on the machine that ran the cell (in the lab the guest).
     pub machine: Option<MachineLoad>,
     /// The same on the lab's host.

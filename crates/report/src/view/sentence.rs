@@ -35,13 +35,14 @@ pub fn summary(
     variants: &[Variant],
     figures: &[FigureRow],
     headline: Option<&str>,
+    asks: bool,
 ) -> String {
     let mut texts = caveats(analysis);
     // With many points or variants the sentences below are long, so the headline comes first.
     let many = variants.len() > CROWD || variants.iter().any(|variant| !variant.points.is_empty());
     texts.extend(headline.filter(|_| many).map(str::to_owned));
     let sentences =
-        verdicts(variants, figures, Detail::Sure).into_iter().map(|sentence| sentence.text);
+        verdicts(variants, figures, Detail::Sure, asks).into_iter().map(|sentence| sentence.text);
     if variants.len() > CROWD {
         // One sentence per variant would fill the terminal: here they are counted, and the table lists each.
         texts.extend(sentences.take(1));
@@ -78,8 +79,13 @@ fn caveats(analysis: &Analysis) -> Vec<String> {
     caveats
 }
 
-/// Returns a sentence on each variant compared with the base, or on the figures of the only variant.
-pub fn verdicts(variants: &[Variant], figures: &[FigureRow], detail: Detail) -> Vec<Sentence> {
+/// Returns a sentence on each variant compared with the base, or on the figures of the only variant. `asks`: the experiment has a question.
+pub fn verdicts(
+    variants: &[Variant],
+    figures: &[FigureRow],
+    detail: Detail,
+    asks: bool,
+) -> Vec<Sentence> {
     let headline_rows: Vec<_> = figures.iter().filter(|row| row.headline()).collect();
     if variants.iter().all(|v| v.repeats == 0) {
         let text = "No cell ended well, so there are no figures.".to_owned();
@@ -103,7 +109,10 @@ pub fn verdicts(variants: &[Variant], figures: &[FigureRow], detail: Detail) -> 
         sentences = own_figures(variants, &Vec::from_iter(first), detail);
     }
     if sentences.is_empty() {
-        let text = "The questions have no answer: no run has a figure that is asked about.";
+        let text = match asks {
+            true => "The questions have no answer: no run has a figure that is asked about.",
+            false => "No question is asked, and no load has a figure to describe.",
+        };
         sentences.push(Sentence { text: text.to_owned(), verdict: None });
     }
     sentences

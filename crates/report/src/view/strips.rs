@@ -63,8 +63,9 @@ fn chart(set: &ResultSet, analysis: &Analysis, row: &FigureRow) -> Chart {
 
 /// Returns the sentence about disturbed cells that explains the [`marks`].
 fn of_disturbed(set: &ResultSet) -> &'static str {
-    let disturbed = begun(set).filter(|cell| !results::disturbances(cell).is_empty()).count();
-    match disturbed {
+    let is_disturbed =
+        |cell: &&CellData| results::disturbances(cell).is_some_and(|all| !all.is_empty());
+    match begun(set).filter(is_disturbed).count() {
         0 => "",
         n if n == begun(set).count() => {
             " Something else on the machine disturbed all of them, so that none is marked."
@@ -83,10 +84,11 @@ pub fn marks(cells: &[Cell], chart: &str) -> Vec<Mark> {
         return Vec::new();
     }
     // If all cells were disturbed, a finding says so instead.
-    if cells.iter().all(|cell| !cell.disturbed.is_empty()) {
+    let is_disturbed = |cell: &Cell| cell.disturbed.as_ref().is_some_and(|all| !all.is_empty());
+    if cells.iter().all(is_disturbed) {
         return Vec::new();
     }
-    let disturbed = cells.iter().enumerate().filter(|(_, cell)| !cell.disturbed.is_empty());
+    let disturbed = cells.iter().enumerate().filter(|(_, cell)| is_disturbed(cell));
     let mark = |(place, cell): (usize, &Cell)| Mark {
         variant: cell.variant.unwrap_or_default(),
         x: place as f64 + 1.0,

@@ -69,8 +69,8 @@ pub fn apart(rule: &str) -> bool {
     APART.contains(&rule)
 }
 
-/// Describes how far the figures may be trusted. `decided`: some verdict was given.
-pub fn trust(findings: &[Finding], variants: &[Variant], decided: bool) -> Trust {
+/// Describes how far the figures may be trusted. `decided`: some verdict was given; `watched`: disturbances of all cells were looked for.
+pub fn trust(findings: &[Finding], variants: &[Variant], decided: bool, watched: bool) -> Trust {
     let grave = || findings.iter().filter(|one| one.severity >= Severity::Warning);
     let takes = |rule: &str| grave().any(|one| one.rule == rule);
     let words = |(rule, words): &Words| match *rule {
@@ -91,8 +91,13 @@ pub fn trust(findings: &[Finding], variants: &[Variant], decided: bool) -> Trust
         return Trust { sound: false, text: String::new() };
     }
     if doubts.is_empty() {
-        let text = "Nothing was found that casts doubt on these figures.".into();
-        return Trust { sound: true, text };
+        let text = match watched {
+            true => "Nothing was found that casts doubt on these figures.",
+            false => {
+                "Nothing was found that casts doubt on these figures; whether other programs disturbed them was not looked at."
+            }
+        };
+        return Trust { sound: watched, text: text.into() };
     }
     let more = doubts.len().saturating_sub(SHOWN);
     doubts.truncate(SHOWN);
@@ -148,8 +153,10 @@ mod tests {
             };
             rules.iter().map(one).collect()
         };
-        let line = |rules: &[&str]| trust(&found(rules), &[], false).text;
-        assert!(trust(&found(&[]), &[], false).sound);
+        let line = |rules: &[&str]| trust(&found(rules), &[], false, true).text;
+        assert!(trust(&found(&[]), &[], false, true).sound);
+        let unwatched = trust(&found(&[]), &[], false, false);
+        assert!(!unwatched.sound && unwatched.text.ends_with("not looked at."), "{unwatched:?}");
         assert_eq!(line(&["simulated"]), "", "a box says it");
         assert_eq!(
             line(&["sampling_expensive", EMULATED, "disturbed_cells"]),
@@ -162,11 +169,11 @@ mod tests {
         assert_eq!(line(&["map_unallocated"]), "Read with care: a warning of a layer.");
         let mut wrong = found(&[FEW, "wrong_blocks"]);
         wrong[1].severity = Severity::Error;
-        assert!(trust(&wrong, &[], false).text.ends_with("runs each."));
-        let decided = trust(&found(&[FEW]), &[], true).text;
+        assert!(trust(&wrong, &[], false, true).text.ends_with("runs each."));
+        let decided = trust(&found(&[FEW]), &[], true, true).text;
         assert!(decided.starts_with("Read with care: "), "{decided}");
         let mut note = found(&["uneven_course"]);
         note[0].severity = Severity::Note;
-        assert!(trust(&note, &[], false).sound, "a note takes nothing");
+        assert!(trust(&note, &[], false, true).sound, "a note takes nothing");
     }
 }

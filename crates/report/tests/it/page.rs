@@ -438,3 +438,12 @@ fn a_disturbed_cell_is_marked_in_the_strip_of_repeats_and_in_the_table_of_cells(
     let points = strip["series"][0]["y"].as_array().unwrap();
     assert_eq!(points.iter().filter(|y| !y.is_null()).count(), 5);
 }
+
+#[test]
+fn figures_rest_on_the_cells_that_ended_only_where_some_did_not() {
+    let mut set = fixture::with(2, 6_000.0);
+    set.incomplete = Some("nothing was verified".into());
+    assert!(!given::page(&set).contains("cells that ended"), "all ended");
+    (set.cells[0].entry.state, set.cells[0].record) = (results::model::CellState::Running, None);
+    assert!(given::page(&set).contains("Figures rest on the cells that ended."));
+}

@@ -2,8 +2,8 @@
 
 use report::sources::{MARK, markdown};
 use results::model::{
-    Bound, ExpectedFigure, FigureName, Grounds, MachineFacts, ReportedFacts, ReportedSpread,
-    ReportedValue,
+    Bound, ExpectedFigure, FigureName, Grounds, MachineFacts, MachineLoad, ReportedFacts,
+    ReportedSpread, ReportedValue,
 };
 
 use crate::given;
@@ -57,6 +57,13 @@ fn every_expectation_stands_beside_what_was_found_and_its_source() {
 fn scale_kernel_and_disturbed_cells_are_told_of_each_run() {
     let mut set = fixture::with(1, 6_000.0);
     let page_of = |set: &results::ResultSet| markdown(&[given::view(set)]);
+    let unwatched = page_of(&set);
+    assert!(unwatched.contains("* disturbed cells: not looked at\n"), "{unwatched}");
+    let quiet = MachineLoad { others_percent: Some(0.3), ..MachineLoad::default() };
+    set.cells[1].record.as_mut().unwrap().machine = Some(quiet);
+    let half = page_of(&set);
+    assert!(half.contains("* disturbed cells: none; 1 not looked at\n"), "{half}");
+    set.cells[0].record.as_mut().unwrap().machine = Some(quiet);
     let page = page_of(&set);
     assert!(page.contains("* scale: none: as the file has it\n"), "{page}");
     assert!(page.contains("* disturbed cells: none\n"), "{page}");

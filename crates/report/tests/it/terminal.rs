@@ -139,3 +139,17 @@ fn where_nothing_that_was_asked_is_there_the_summary_says_so_and_does_not_end_wi
         "{summary}"
     );
 }
+
+#[test]
+fn where_nothing_is_asked_nothing_is_said_of_questions() {
+    let mut set = fixture::with(1, 6_000.0);
+    set.manifest.plan.questions.clear();
+    for record in set.cells.iter_mut().filter_map(|cell| cell.record.as_mut()) {
+        record.stages.iter_mut().for_each(|stage| stage.load = None);
+        record.layers.clear();
+    }
+    set.manifest.plan.variants.truncate(1);
+    let told = text(&given::view(&set), 200, false);
+    assert!(told.contains("No question is asked, and no load has a figure"), "{told}");
+    assert!(!told.contains("The questions have no answer"), "{told}");
+}

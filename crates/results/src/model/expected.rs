@@ -158,11 +158,11 @@ pub struct FigureName {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
-    /// Above a value.
+    /// Above a value, which itself is not within.
     Above(f64),
-    /// Below a value.
+    /// Below a value, which itself is not within.
     Below(f64),
-    /// At most this distance from a value.
+    /// At most this distance from a value; both ends are within.
     Near {
         /// The value.
         value: f64,
@@ -172,12 +172,31 @@ pub enum Bound {
 }
 
 impl Bound {
-    /// Returns the least and the greatest expected value.
+    /// Returns the ends of the expected range.
     pub fn range(self) -> (f64, f64) {
         match self {
             Self::Above(value) => (value, f64::INFINITY),
             Self::Below(value) => (f64::NEG_INFINITY, value),
             Self::Near { value, by } => (value - by, value + by),
+        }
+    }
+
+    /// Tells whether a value is as expected.
+    pub fn contains(self, found: f64) -> bool {
+        match self {
+            Self::Above(value) => found > value,
+            Self::Below(value) => found < value,
+            Self::Near { .. } => (self.range().0..=self.range().1).contains(&found),
+        }
+    }
+
+    /// Tells whether no value from `low` to `high` is as expected.
+    pub fn excludes(self, low: f64, high: f64) -> bool {
+        let (least, most) = self.range();
+        match self {
+            Self::Above(_) => high <= least,
+            Self::Below(_) => low >= most,
+            Self::Near { .. } => high < least || low > most,
         }
     }
 }
