@@ -75,7 +75,7 @@ impl Target {
         let (held, made) = match (followed(way), access.create) {
             (Ok(held), _) => (held, false),
             (Err(error), Some(_)) if error.kind() == io::ErrorKind::NotFound => {
-                (make(way).map_err(|e| cannot("created", path, e))?, true)
+                (sys::new_file::create(way).map_err(|e| cannot("created", path, e))?, true)
             }
             (Err(error), _) => return Err(cannot("opened", path, error)),
         };
@@ -146,11 +146,12 @@ impl Target {
 }
 
 fn cannot(done: &str, path: &Path, source: io::Error) -> EngineError {
-    let help = match source.kind() {
+    let usual = match source.kind() {
         io::ErrorKind::PermissionDenied => sys::denied::help(),
         io::ErrorKind::NotFound => "check the path; a new file needs a size (--size)",
         _ => "see the cause below",
     };
+    let help = sys::new_file::remedy(&source).unwrap_or(usual);
     let message = format!("{} cannot be {done}", path.display());
     EngineError::new(ErrorKind::Target, message, help).because(source)
 }
@@ -228,11 +229,6 @@ fn refuse_views(path: &Path, held: &File) -> Result<(), EngineError> {
     Err(EngineError::new(ErrorKind::Usage, message, "name a block device, or a file on a disk"))
 }
 
-/// Makes a new file. A dangling link is refused, since it may be somebody's.
-fn make(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).create_new(true).open(path)
-}
-
 /// Gives an empty file its size, reserves its space, and marks it. Where there is not enough space it stays empty.
 fn make_room(path: &Path, held: &File, size: Bytes) -> Result<(), EngineError> {
     let file =
@@ -304,6 +300,18 @@ mod tests {
     }
 
     const WISH: Access = Access { reads: true, writes: true, direct: true, create: None };
+
+    #[test]
+    fn no_file_is_made_in_the_place_of_a_device_that_is_not_there() {
+        let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("/dev", folder.path().join("d")).unwrap();
+        let access = Access { create: Some(Bytes(4096)), ..WISH };
+        for path in [Path::new("/dev/fathom-no-such"), &folder.path().join("d/fathom-no-such")] {
+            let error = open(path, access).unwrap_err();
+            assert!(error.help().contains("lsblk"), "{error:?}");
+            assert!(std::fs::symlink_metadata(path).is_err(), "{path:?}");
+        }
+    }
 
     #[test]
     fn a_missing_file_is_made_with_its_room_and_found_again() {

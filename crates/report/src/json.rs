@@ -344,6 +344,7 @@ fn verified(found: &VerifyFigures) -> Value {
         "correct": found.correct,
         "untouched": found.untouched,
         "unwritten": found.unwritten,
+        "discarded": found.discarded,
         "unsure": found.unsure,
         "wrong": kinds.collect::<Map<_, Value>>(),
     })

@@ -51,6 +51,7 @@ impl Draft {
             Err(error) => return Err(error),
         };
         let place = if linked { fs::canonicalize(place)? } else { place.to_owned() };
+        sys::new_file::may_be_at(&place)?;
         let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty());
         let file = tempfile::Builder::new()
             .prefix(".fathom-")
@@ -95,8 +96,9 @@ impl Draft {
 /// Tests whether a directory accepts files by making a nameless one, which vanishes at once: permissions do not tell (`/proc` accepts none).
 ///
 /// # Errors
-/// When no file can be made there.
+/// When no file can be made there, or none is to be made as it is among the devices of `/dev`.
 pub fn try_in(folder: &Path) -> io::Result<()> {
+    sys::new_file::may_be_at(&folder.join("new"))?;
     tempfile::tempfile_in(folder).map(drop)
 }
 
@@ -328,6 +330,10 @@ mod tests {
         assert!(written(Path::new("/dev/null"), "x").is_ok());
         assert!(is_stream(&fs::metadata("/dev/null").unwrap()));
         assert!(Draft::begin(folder.path(), MARK).is_err());
+        assert!(
+            sys::new_file::remedy(&written(Path::new("/dev/no-such"), "m:").unwrap_err()).is_some()
+        );
+        assert!(sys::new_file::remedy(&try_in(Path::new("/dev/")).unwrap_err()).is_some());
         let link = folder.path().join("link");
         std::os::unix::fs::symlink("nowhere", &link).unwrap();
         assert_eq!(Draft::begin(&link, MARK).unwrap_err().kind(), ErrorKind::NotFound);

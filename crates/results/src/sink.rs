@@ -140,6 +140,7 @@ impl Written {
 impl DirSink {
     /// Makes the directory, which must not exist yet.
     pub fn create(root: &Path) -> Result<Self, SinkError> {
+        sys::new_file::may_be_at(root).map_err(|source| write_error(root, source))?;
         if let Some(parent) = root.parent() {
             fs::create_dir_all(parent).map_err(|source| write_error(parent, source))?;
         }

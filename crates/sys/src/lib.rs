@@ -22,6 +22,7 @@ pub mod locks;
 pub mod made;
 pub mod meant;
 pub mod memory;
+pub mod new_file;
 pub mod passing;
 pub mod priority;
 pub mod reap;

@@ -49,10 +49,12 @@ impl Root {
         into_existing: bool,
     ) -> Result<Self, EngineError> {
         if matches!(fs::stat(way), Err(Errno::NOENT)) {
+            sys::new_file::may_be_at(way).map_err(|error| misplaced(path, error))?;
             let made = fs::mkdir(way, Mode::from_raw_mode(0o755));
             made.map_err(|error| unmade(path, error))?;
         }
         let directory = open((path, way), into_existing)?;
+        sys::new_file::may_be_in(&directory).map_err(|error| misplaced(path, error))?;
         let (path, way) = (path.to_owned(), way.to_owned());
         if !into_existing {
             return Ok(Self { directory, path, way });
@@ -211,6 +213,13 @@ fn is_empty(directory: &OwnedFd) -> rustix::io::Result<bool> {
     Ok(true)
 }
 
+/// The error for a directory that may not be made where its path leads.
+fn misplaced(path: &Path, error: io::Error) -> EngineError {
+    let help = sys::new_file::remedy(&error).unwrap_or("check the path");
+    let message = format!("The directory {} cannot be made", path.display());
+    EngineError::new(ErrorKind::Usage, message, help).because(error)
+}
+
 /// The error for a directory that could not be made.
 pub(crate) fn unmade(path: &Path, error: Errno) -> EngineError {
     let (kind, help) = match error {
@@ -225,4 +234,21 @@ pub(crate) fn unmade(path: &Path, error: Errno) -> EngineError {
     };
     let message = format!("The directory {} cannot be made", path.display());
     EngineError::new(kind, message, help).because(io::Error::from(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_tree_is_made_among_the_devices() {
+        let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("/dev", folder.path().join("d")).unwrap();
+        let new = folder.path().join("d/fathom-no-such");
+        for (path, into_existing) in [(new.as_path(), false), (Path::new("/dev"), true)] {
+            let error = Root::enter((path, path), into_existing).unwrap_err();
+            assert!(error.help().contains("elsewhere"), "{error:?}");
+        }
+        assert!(!new.exists() && !Path::new("/dev/fathom-tree-1").exists());
+    }
 }

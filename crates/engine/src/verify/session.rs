@@ -341,6 +341,12 @@ fn nothing_checked(found: &VerifyFigures) -> String {
         read if read == found.untouched => {
             format!("nobody had written any of the {} blocks that were read", grouped(read))
         }
+        read if read == found.discarded => {
+            format!(
+                "all {} blocks that were read had been discarded, and what a device returns for these is not known",
+                grouped(read)
+            )
+        }
         read => {
             let read = grouped(read);
             format!("for none of the {read} blocks that were read is the expected content known")

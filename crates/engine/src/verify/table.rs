@@ -20,12 +20,21 @@ pub(crate) enum Fit {
     Wrong,
     /// Not known, since the block changed too often while it was read.
     Unsure,
-    /// Any content is accepted, since the expected one is not known.
-    Unchecked,
     /// Zeros in a part of a new file that was never written: correct, but no evidence about any write.
     Untouched,
-    /// The block may hold it.
+    /// The block may hold it, and may not hold just anything.
     Right,
+    /// Any content is accepted, since the expected one is not known.
+    Unchecked,
+    /// Any content is accepted, since the block was discarded and its device promises nothing.
+    Discarded,
+}
+
+impl Fit {
+    /// Tells whether any content is accepted, so that this one is neither right nor wrong.
+    pub(crate) fn accepts_any(self) -> bool {
+        self >= Self::Unchecked
+    }
 }
 
 /// Promises of a target about blocks without data.
@@ -111,11 +120,12 @@ impl Table {
         self.expectations.prefetch(block);
     }
 
-    /// Tells whether `block` must hold `found` now, ignoring overlaps.
+    /// Tells whether `block` must hold `found`, and was not written since the read of it began at the snapshot `before`; without one, nothing is.
     #[inline]
-    pub(crate) fn holds(&self, block: usize, found: Tag) -> bool {
+    pub(crate) fn holds(&self, block: usize, before: Option<Snapshot>, found: Tag) -> bool {
         let now = self.expectations.load(block);
-        !now.has_overlap() && self.fits(now.tag(), found) == Fit::Right
+        let moved = now.is_busy() || before.is_some_and(|before| before.expected != now);
+        !moved && !now.has_overlap() && self.fits(now.tag(), found) == Fit::Right
     }
 
     /// Begins a write of `tag` to `block`; returns the entry that [`Table::end`] needs.
@@ -191,16 +201,10 @@ impl Table {
         }
     }
 
-    /// Tells whether a read that began at the snapshot `before` may have found `found` ([`ZERO`] for zeros).
-    #[inline]
+    /// Tells whether a read that began at the snapshot `before` may have found `found` ([`ZERO`] for zeros). Where the read may have found anything,
+    /// nothing is right.
     pub(crate) fn fit(&self, block: usize, before: Snapshot, found: Tag) -> Fit {
         let now = self.expectations.load(block);
-        let fit = if now.has_overlap() { Fit::Wrong } else { self.fits(now.tag(), found) };
-        if fit == Fit::Right { fit } else { self.fit_moving(block, before, now, found).max(fit) }
-    }
-
-    /// Returns how well `found` fits a block that may have been written during the read.
-    fn fit_moving(&self, block: usize, before: Snapshot, now: ExpectedBlock, found: Tag) -> Fit {
         let changes = self.expectations.changes(block, before, now);
         let mut best = Fit::Wrong;
         for expected in [before.expected, now] {
@@ -214,14 +218,11 @@ impl Table {
         if changes == Some(2) && !now.has_overlap() {
             best = best.max(self.fits_before(now, found));
         }
-        if best > Fit::Unsure {
-            return best;
-        }
         let mut unsure = best == Fit::Unsure || changes.is_none_or(|changes| changes > 2);
         if before.expected.has_overlap() || now.has_overlap() {
             match self.overlaps.shard(block).get(block) {
                 Some(overlap) => {
-                    best = overlap.tags().map(|tag| self.fits(tag, found)).max().unwrap_or(best);
+                    best = overlap.tags().map(|tag| self.fits(tag, found)).fold(best, Fit::max);
                     unsure |= overlap.forgot;
                 }
                 None => unsure = true,
@@ -247,12 +248,12 @@ impl Table {
     #[inline]
     fn fits(&self, expected: Tag, found: Tag) -> Fit {
         match expected {
-            _ if expected == found => Fit::Right,
+            DISCARDED if !self.promises.discard_zeroes => Fit::Discarded,
             NEVER if !self.promises.fresh => Fit::Unchecked,
+            UNCERTAIN => Fit::Unchecked,
             NEVER if found == ZERO => Fit::Untouched,
             DISCARDED if found == ZERO => Fit::Right,
-            DISCARDED if !self.promises.discard_zeroes => Fit::Unchecked,
-            UNCERTAIN => Fit::Unchecked,
+            _ if expected == found => Fit::Right,
             _ => Fit::Wrong,
         }
     }
@@ -419,16 +420,37 @@ mod tests {
             let begun = table.begin(0, DISCARDED);
             table.end(0, begun, DISCARDED, true);
             // In a new file a discard cannot be told from none.
-            let zeros = if promised { Fit::Untouched } else { Fit::Right };
-            assert_eq!((fit(ZERO), fit(77)), (zeros, other), "discarded");
+            let discarded =
+                |zeros| if promised { [zeros, Fit::Wrong] } else { [Fit::Discarded; 2] };
+            assert_eq!([ZERO, 77].map(fit), discarded(Fit::Untouched), "discarded");
             for tag in [55, DISCARDED] {
                 let begun = table.begin(0, tag);
                 table.end(0, begun, tag, true);
             }
-            assert_eq!((fit(ZERO), fit(77)), (Fit::Right, other), "written and discarded");
+            assert_eq!([ZERO, 77].map(fit), discarded(Fit::Right), "written and discarded");
             let begun = table.begin(0, 99);
             table.end(0, begun, 99, false);
             assert_eq!((fit(99), fit(77)), (Fit::Unchecked, Fit::Unchecked), "failed");
         }
+    }
+
+    #[test]
+    fn a_content_is_not_called_right_where_any_other_would_do() {
+        let table = table(Width::Four);
+        let tags = ids(&table, 2);
+        let before = table.look(0);
+        let begun = table.begin(0, tags[0]);
+        let fits = |before| tags.iter().map(|&tag| table.fit(0, before, tag)).collect::<Vec<_>>();
+        // The read may find what was there before the first write, which nobody knows.
+        assert_eq!(fits(table.look(0)), [Fit::Unchecked; 2]);
+        assert!(!table.holds(0, Some(table.look(0)), tags[0]));
+        table.end(0, begun, tags[0], true);
+        assert_eq!(fits(before), [Fit::Unchecked; 2]);
+        assert!(!table.holds(0, Some(before), tags[0]));
+        assert!(table.holds(0, Some(table.look(0)), tags[0]) && table.holds(0, None, tags[0]));
+        // Of two overlapping writes one failed: it may have left anything.
+        let begun = [0, 1].map(|n| table.begin(1, tags[n]));
+        (0..2).for_each(|n| table.end(1, begun[n], tags[n], n == 0));
+        assert_eq!([0, 1].map(|n| table.fit(1, table.look(1), tags[n])), [Fit::Unchecked; 2]);
     }
 }

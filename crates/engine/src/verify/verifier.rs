@@ -219,8 +219,9 @@ impl Verifier {
         now_ns: u64,
     ) -> Result<Fit, WrongKind> {
         let table = &self.targets[target].table;
-        if table.fit(block, before, NOBODY) == Fit::Unchecked {
-            return Ok(Fit::Unchecked);
+        let any = table.fit(block, before, NOBODY);
+        if any.accepts_any() {
+            return Ok(any);
         }
         let computed =
             table.expectations.as_computed().and_then(|computed| computed.held(block).ok());
@@ -230,7 +231,7 @@ impl Verifier {
             None => table.fit(block, before, table.tag(id)),
         };
         let moved = || table.moved_since(block, before);
-        let diagnosis = diagnose(bytes, &self.known_contents, &|id| fit(id) >= Fit::Unchecked);
+        let diagnosis = diagnose(bytes, &self.known_contents, &|id| fit(id) > Fit::Unsure);
         let kept = self.wrong.lock().unwrap_or_else(PoisonError::into_inner).len();
         let mut wrong = WrongBlock {
             at_ns: now_ns,

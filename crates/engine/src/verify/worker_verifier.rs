@@ -289,7 +289,7 @@ impl WorkerVerifier {
             Some(_) => Fit::Wrong,
             None => {
                 let seen = || before.unwrap_or_else(|| table.snapshot(block));
-                let fits = |tag| match table.holds(block, tag) {
+                let fits = |tag| match table.holds(block, before, tag) {
                     true => Fit::Right,
                     false => table.fit(block, seen(), tag),
                 };
@@ -297,16 +297,18 @@ impl WorkerVerifier {
                 found.map_or(Fit::Wrong, |id| fits(table.tag(id)))
             }
         };
-        match fit {
-            Fit::Right => return figures.judged(None),
-            Fit::Untouched => return figures.untouched += 1,
-            Fit::Wrong | Fit::Unsure | Fit::Unchecked => {}
-        }
-        let before = before.unwrap_or_else(|| table.snapshot(block));
-        match self.verifier.explain(target, block, before, bytes, now_ns) {
-            Ok(Fit::Unchecked) => figures.unwritten += 1,
-            Ok(Fit::Untouched) => figures.untouched += 1,
+        let explained = match fit {
+            Fit::Wrong | Fit::Unsure => {
+                let before = before.unwrap_or_else(|| table.snapshot(block));
+                self.verifier.explain(target, block, before, bytes, now_ns)
+            }
+            sure => Ok(sure),
+        };
+        match explained {
             Ok(Fit::Right) => figures.judged(None),
+            Ok(Fit::Untouched) => figures.untouched += 1,
+            Ok(Fit::Unchecked) => figures.unwritten += 1,
+            Ok(Fit::Discarded) => figures.discarded += 1,
             Ok(Fit::Unsure | Fit::Wrong) => figures.unsure += 1,
             Err(kind) => figures.judged(Some(kind)),
         }

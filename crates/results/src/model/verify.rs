@@ -68,8 +68,8 @@ pub struct WrongBlock {
 
 /// Counts of blocks that reads checked against the content that their addresses must hold.
 ///
-/// A block that was read is checked, and found correct or wrong, if it is known what was written there. All other blocks are untouched, unwritten
-/// or unsure.
+/// A block that was read is checked, and found correct or wrong, if it is known what was written there. All other blocks are untouched, unwritten,
+/// discarded or unsure.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, remote = "Self")]
 pub struct VerifyFigures {
@@ -81,9 +81,10 @@ pub struct VerifyFigures {
     pub correct: u64,
     /// Number of blocks that were never written and held zeros, as in a new file: right, but no proof of any write.
     pub untouched: u64,
-    /// Number of blocks that were never written, whose write failed, or that were discarded where a discard guarantees nothing: they may hold
-    /// anything.
+    /// Number of blocks that were never written, or whose write failed: they may hold anything. Before 28 November 2026 also discarded ones.
     pub unwritten: u64,
+    /// Number of blocks that were discarded, on a device, which may return anything for them.
+    pub discarded: u64,
     /// Number of blocks that changed several times while they were read, so that they cannot be judged.
     pub unsure: u64,
     /// Bytes that were read but do not form a whole block, so that they were not checked.
@@ -136,6 +137,18 @@ impl VerifyFigures {
         }
     }
 
+    /// Describes the blocks that were read and not checked: `1,391 discarded and 2 that changed meanwhile`; `None` where there were none.
+    fn unchecked(&self) -> Option<String> {
+        let kinds = [
+            (self.untouched, "never written"),
+            (self.discarded, "discarded"),
+            (self.unwritten, "of unknown content"),
+            (self.unsure, "that changed meanwhile"),
+        ];
+        let some = kinds.iter().filter(|(count, _)| *count > 0);
+        listed(some.map(|(count, what)| format!("{} {what}", show::grouped(*count))).collect())
+    }
+
     /// Returns the number of blocks that were wrong, of any kind.
     pub fn wrong_blocks(&self) -> u64 {
         WrongKind::ALL.iter().map(|&kind| self.count(kind)).sum()
@@ -156,10 +169,7 @@ impl VerifyFigures {
     /// Describes the kinds of wrong blocks and their numbers: `2 torn and 260 foreign`; `None` where no block was wrong.
     pub fn wrong_kinds(&self) -> Option<String> {
         let kinds = WrongKind::ALL.iter().filter(|&&kind| self.count(kind) > 0);
-        let kinds: Vec<_> =
-            kinds.map(|&k| format!("{} {}", show::grouped(self.count(k)), k.word())).collect();
-        let (last, rest) = kinds.split_last()?;
-        Some(if rest.is_empty() { last.clone() } else { format!("{} and {last}", rest.join(", ")) })
+        listed(kinds.map(|&k| format!("{} {}", show::grouped(self.count(k)), k.word())).collect())
     }
 
     /// Returns the error text of a load with wrong blocks: `verification found 260 foreign blocks among 8,192 checked`; `None` where no
@@ -194,6 +204,7 @@ impl VerifyFigures {
         self.correct += other.correct;
         self.untouched += other.untouched;
         self.unwritten += other.unwritten;
+        self.discarded += other.discarded;
         self.unsure += other.unsure;
         self.partial_bytes += other.partial_bytes;
         self.torn += other.torn;
@@ -205,24 +216,29 @@ impl VerifyFigures {
     }
 }
 
-/// Writes `262 wrong (2 torn and 260 foreign) of 8,187 checked, of 8,192 read`; wrong blocks are only mentioned if any block was checked,
-/// and blocks that were never written if there are some.
+/// Joins parts as `a, b and c`; `None` where there are none.
+fn listed(parts: Vec<String>) -> Option<String> {
+    let (last, rest) = parts.split_last()?;
+    Some(if rest.is_empty() { last.clone() } else { format!("{} and {last}", rest.join(", ")) })
+}
+
+/// Writes `262 wrong (2 torn and 260 foreign) of 8,187 checked, of 8,192 read; not checked: 5 discarded`; wrong blocks are only mentioned if any
+/// block was checked.
 impl std::fmt::Display for VerifyFigures {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         let (checked, read) = (show::grouped(self.checked), show::grouped(self.read));
-        if self.checked == 0 {
+        let rest = if self.checked == 0 {
             write!(f, "no block checked, of {read} read")?;
+            ":"
         } else {
             write!(f, "{} wrong", show::grouped(self.wrong_blocks()))?;
             if let Some(kinds) = self.wrong_kinds() {
                 write!(f, " ({kinds})")?;
             }
             write!(f, " of {checked} checked, of {read} read")?;
-        }
-        match self.untouched {
-            0 => Ok(()),
-            never => write!(f, ", {} never written", show::grouped(never)),
-        }
+            "; not checked:"
+        };
+        self.unchecked().map_or(Ok(()), |unchecked| write!(f, "{rest} {unchecked}"))
     }
 }
 
@@ -326,10 +342,30 @@ mod tests {
     #[test]
     fn without_a_block_that_was_checked_none_is_called_wrong_or_right() {
         let unknown = VerifyFigures { read: 1024, unwritten: 1024, ..VerifyFigures::default() };
-        assert_eq!(unknown.to_string(), "no block checked, of 1,024 read");
+        assert_eq!(
+            unknown.to_string(),
+            "no block checked, of 1,024 read: 1,024 of unknown content"
+        );
         assert_eq!(VerifyFigures::default().to_string(), "no block checked, of 0 read");
         let holes = VerifyFigures { read: 1024, untouched: 1000, unwritten: 24, ..unknown };
-        assert_eq!(holes.to_string(), "no block checked, of 1,024 read, 1,000 never written");
+        assert_eq!(
+            holes.to_string(),
+            "no block checked, of 1,024 read: 1,000 never written and 24 of unknown content"
+        );
+    }
+
+    #[test]
+    fn blocks_that_were_read_and_not_checked_are_named_by_kind_and_count() {
+        let some = VerifyFigures { read: 5656, checked: 4265, correct: 4265, ..Default::default() };
+        let discarded = VerifyFigures { discarded: 1391, ..some.clone() };
+        assert_eq!(
+            discarded.to_string(),
+            "0 wrong of 4,265 checked, of 5,656 read; not checked: 1,391 discarded"
+        );
+        let several = VerifyFigures { discarded: 1300, unwritten: 90, unsure: 1, ..some };
+        let said =
+            "not checked: 1,300 discarded, 90 of unknown content and 1 that changed meanwhile";
+        assert!(several.to_string().ends_with(said), "{several}");
     }
 
     #[test]
