@@ -272,8 +272,10 @@ impl Output<'_> {
             }
             ErrorKind::NotConnected => Failure::usage(message).with_help(results::draft::NO_READER),
             ErrorKind::AlreadyExists => Failure::refused(message).with_help("name another file"),
-            _ => Failure::usage(message)
-                .with_help("name a file in a directory that you may write to"),
+            _ => Failure::usage(message).with_help(
+                sys::new_file::remedy(error)
+                    .unwrap_or("name a file in a directory that you may write to"),
+            ),
         }
     }
 }

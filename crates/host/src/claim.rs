@@ -349,8 +349,7 @@ fn below(number: Number, identity: &str) -> Result<Option<Lock>, ClaimError> {
 
 /// Makes the file, so that there is something to lock. It carries Fathom's mark where the file system keeps one.
 fn new(path: &Path) -> Result<Claim, ClaimError> {
-    let made = OpenOptions::new().read(true).write(true).create_new(true).open(path);
-    let file = made.map_err(|error| match error.kind() {
+    let file = sys::new_file::create(path).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => ClaimError::refused(
             format!("{} leads nowhere, or was made by another program just now", path.display()),
             "name the file itself, or another one",

@@ -75,7 +75,8 @@ pub fn standing(path: &Path) -> Result<TargetPresence, PathError> {
     if let Ok(to) = std::fs::read_link(path) {
         return Err(PathError::Dangling { path: path.to_owned(), to });
     }
-    if path.starts_with("/dev") && !path.starts_with("/dev/shm") {
+    let refused = |error: &io::Error| sys::new_file::remedy(error).is_some();
+    if sys::new_file::may_be_at(path).is_err_and(|error| refused(&error)) {
         return Err(PathError::NoDevice(path.to_owned()));
     }
     if !path.parent().is_none_or(|dir| dir == Path::new("") || dir.is_dir()) {
@@ -100,6 +101,11 @@ mod tests {
         assert_eq!(standing(&at("new")).unwrap(), TargetPresence::Absent);
         assert!(matches!(standing(&at("link")), Err(PathError::Dangling { .. })));
         assert!(matches!(standing(&at("no/new")), Err(PathError::NoDirectory(_))));
-        assert!(matches!(standing(Path::new("/dev/no-such")), Err(PathError::NoDevice(_))));
+        std::os::unix::fs::symlink("/dev", at("d")).unwrap();
+        for missing in
+            ["/dev/no-such", "/dev/no/such"].map(Path::new).into_iter().chain([&*at("d/no-such")])
+        {
+            assert!(matches!(standing(missing), Err(PathError::NoDevice(_))), "{missing:?}");
+        }
     }
 }

@@ -86,7 +86,7 @@ pub(crate) fn check_all(spec: &VmSpec) -> Result<&Path> {
     let home = match &spec.disk_home {
         DiskHome::Nameless => spec.cache.dir(),
         DiskHome::Kept(dir) => {
-            std::fs::create_dir_all(dir).map_err(Error::io("cannot make", dir))?;
+            sys::new_file::create_directories(dir).map_err(Error::io("cannot make", dir))?;
             dir.as_path()
         }
     };

@@ -67,6 +67,7 @@ impl Place {
     /// directory.
     pub fn occupy(&self) -> Result<Sockets> {
         let at = |what: &'static str| move |error: io::Error| Error::io(&self.0, what, error);
+        sys::new_file::may_be_at(&self.nbd()).map_err(at("made"))?;
         DirBuilder::new().recursive(true).mode(0o700).create(&self.0).map_err(at("made"))?;
         let lock = File::open(&self.0).map_err(at("opened"))?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive)

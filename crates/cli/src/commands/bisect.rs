@@ -120,7 +120,7 @@ fn begin(args: &BisectListArgs) -> Result<(Bench, State, PathBuf), Failure> {
     bench.seed = units::Seed(state.seed);
     let pair = bench.plan_beside(state.other(Beside::BadEnd), 1)?;
     print_plan(&state, &pair, &out);
-    std::fs::create_dir_all(&out).map_err(|error| {
+    sys::new_file::create_directories(&out).map_err(|error| {
         let message = format!("--out {} cannot be made: {error}", out.display());
         Failure::usage(message).with_help("name a directory that can be written")
     })?;

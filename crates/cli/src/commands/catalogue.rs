@@ -45,7 +45,7 @@ pub fn run(args: &CatalogueArgs) -> Result<ExitCode, Failure> {
     for shipped in chosen {
         planned.push(Planned::of(shipped, args)?);
     }
-    std::fs::create_dir_all(out).map_err(|error| {
+    sys::new_file::create_directories(out).map_err(|error| {
         let message = format!("--out {} cannot be made: {error}", out.display());
         Failure::usage(message).with_help("name a directory that can be written")
     })?;

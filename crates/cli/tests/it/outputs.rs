@@ -148,6 +148,7 @@ fn no_output_replaces_an_input_or_anything_that_fathom_did_not_make_as_that_kind
             (4, "folder"),
             (2, "dangling"),
             (2, "no/such/place"),
+            (2, "/dev/fathom-no-such"),
         ];
         // A page of results takes the place of another, whoever makes it.
         let is_page = |n: usize| WRITERS[n].words[0] == "report" || writer_of_page(n);

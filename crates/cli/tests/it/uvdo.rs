@@ -176,6 +176,9 @@ fn backings_that_make_no_volume_are_refused_and_nothing_is_destroyed() {
     refused(2, &slab, &["--slab-size: 33554433 bytes are no size of a slab"]);
     let elsewhere = at("nowhere/new.img");
     refused(2, &["uvdo", "create", text(&elsewhere), "--size", "1G"], &["cannot be made"]);
+    let missing = "/dev/fathom-no-such";
+    refused(2, &["uvdo", "create", missing, "--size", "1G"], &["no such device", "lsblk"]);
+    assert!(!Path::new(missing).exists(), "no file is made in the place of a device");
     refused(2, &["uvdo", "create", text(&new), "--size", "10000000T"], &["more than a file may"]);
     assert!(!new.exists(), "a refused volume leaves no file");
     let precious = at("precious");

@@ -55,7 +55,7 @@ fn decide(args: &BisectStepArgs) -> Result<u8, Failure> {
     let rules = rules(figure, 0.0);
     let border = border(args.worse_by.fraction(), rules.better)?;
     let out = args.out.clone().unwrap_or_else(|| default_out(&bench.facts().experiment));
-    std::fs::create_dir_all(&out).map_err(|error| {
+    sys::new_file::create_directories(&out).map_err(|error| {
         let message = format!("--out {} cannot be made: {error}", out.display());
         Failure::usage(message).with_help("name a directory that can be written")
     })?;

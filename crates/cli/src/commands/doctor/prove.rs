@@ -228,7 +228,7 @@ fn measure(
     dir: PathBuf,
 ) -> Result<ResultSet, Failure> {
     if let Some(folder) = dir.parent() {
-        std::fs::create_dir_all(folder).map_err(Failure::environment)?;
+        sys::new_file::create_directories(folder).map_err(Failure::environment)?;
     }
     let (outcome, dir) = if args.lab {
         let lab_args = lab::own_args(source.name.clone(), dir, &GUEST);

@@ -1,6 +1,6 @@
 //! `fathom uvdo create`
 
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::ExitCode;
@@ -60,17 +60,17 @@ fn make_file(path: &Path, size: Option<Bytes>) -> Result<Option<File>, Failure> 
             let refused = |error: std::io::Error| {
                 let help = "give a name in a directory that you may write to, with room for it";
                 let what = format!("{} cannot be made: {error}", path.display());
-                match uvdo::is_misnamed(&error) {
-                    true => Failure::usage(what).with_help(help),
-                    false => Failure::environment(what).with_help(help),
+                match (sys::new_file::remedy(&error), uvdo::is_misnamed(&error)) {
+                    (Some(remedy), _) => Failure::usage(what).with_help(remedy),
+                    (None, true) => Failure::usage(what).with_help(help),
+                    (None, false) => Failure::environment(what).with_help(help),
                 }
             };
             if i64::try_from(size.0).is_err() {
                 let what = format!("--size: {size} is more than a file may have");
                 return Err(Failure::usage(what).with_help("give less than 8 EiB"));
             }
-            let made =
-                OpenOptions::new().write(true).create_new(true).open(path).map_err(refused)?;
+            let made = sys::new_file::create(path).map_err(refused)?;
             made.set_len(size.0).map_err(|error| {
                 remove(path, &made);
                 refused(error)
