@@ -122,7 +122,7 @@ fn steps(times: u32, seed: Seed) -> Vec<Acceptance> {
 fn steady(times: u32, seed: Seed) -> Vec<Acceptance> {
     let rule = SteadyRule { window: 60, slope_percent: 5.0, spread_percent: 10.0 };
     let noise = Series { values: 600, spread: 0.09, carry: 0.3, change: None };
-    let soon = |v: &[f64]| rule.settled(v).is_some_and(|after| after <= 85);
+    let soon = |v: &[f64]| rule.settled_after(v).is_some_and(|after| after <= 85);
     // Decays from 2 to 1 with this time constant: returns how far the window in which it settled lay above the end.
     let above = |time: f64| {
         let level = |at: usize| 1.0 + (-(at as f64) / time).exp();
@@ -130,7 +130,7 @@ fn steady(times: u32, seed: Seed) -> Vec<Acceptance> {
         let over = (0..times).filter_map(|_| {
             let noise = noise.draw(&mut rng);
             let values: Vec<f64> = noise.iter().enumerate().map(|(at, v)| v * level(at)).collect();
-            let end = rule.settled(&values)?;
+            let end = rule.settled_after(&values)?;
             Some((end - rule.window..end).map(level).sum::<f64>() / rule.window as f64 - 1.0)
         });
         over.collect::<stats::Sorted>().median().unwrap_or(f64::NAN)

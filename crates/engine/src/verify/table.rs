@@ -438,19 +438,19 @@ mod tests {
     fn a_content_is_not_called_right_where_any_other_would_do() {
         let table = table(Width::Four);
         let tags = ids(&table, 2);
-        let before = table.look(0);
+        let before = table.snapshot(0);
         let begun = table.begin(0, tags[0]);
         let fits = |before| tags.iter().map(|&tag| table.fit(0, before, tag)).collect::<Vec<_>>();
         // The read may find what was there before the first write, which nobody knows.
-        assert_eq!(fits(table.look(0)), [Fit::Unchecked; 2]);
-        assert!(!table.holds(0, Some(table.look(0)), tags[0]));
+        assert_eq!(fits(table.snapshot(0)), [Fit::Unchecked; 2]);
+        assert!(!table.holds(0, Some(table.snapshot(0)), tags[0]));
         table.end(0, begun, tags[0], true);
         assert_eq!(fits(before), [Fit::Unchecked; 2]);
         assert!(!table.holds(0, Some(before), tags[0]));
-        assert!(table.holds(0, Some(table.look(0)), tags[0]) && table.holds(0, None, tags[0]));
+        assert!(table.holds(0, Some(table.snapshot(0)), tags[0]) && table.holds(0, None, tags[0]));
         // Of two overlapping writes one failed: it may have left anything.
         let begun = [0, 1].map(|n| table.begin(1, tags[n]));
         (0..2).for_each(|n| table.end(1, begun[n], tags[n], n == 0));
-        assert_eq!([0, 1].map(|n| table.fit(1, table.look(1), tags[n])), [Fit::Unchecked; 2]);
+        assert_eq!([0, 1].map(|n| table.fit(1, table.snapshot(1), tags[n])), [Fit::Unchecked; 2]);
     }
 }

@@ -73,7 +73,7 @@ impl Cleaning {
 
     /// The nodes of the run's own devices that are to be wiped.
     pub(super) fn wiped_nodes(&self) -> BTreeSet<String> {
-        let actions = self.owed.iter().flat_map(|(_, owed)| &owed.actions);
+        let actions = self.pending_undos.iter().flat_map(|(_, owed)| &owed.actions);
         let wiped = actions.filter_map(|(_, action)| match action {
             Action::Wipe { device, .. } => Some(device.clone()),
             _ => None,
