@@ -41,8 +41,8 @@ pub struct FioArgs {
 A name is a variant, each further file under it a repeat; the first name is the base of comparisons. Percentiles of several jobs need json+, whose \
 bins are added up; plain json has them for a single job only. Fio's logs are not read. Of the states of a run \
 (--status-interval) the last counts; fio before version 3 has other units, and is refused. So are repeats of a variant whose \
-options differ, as fio tells them; where variants differ in theirs, the doctor says so. What verify read back is no part of the load. \
-Runs are ordered by their time: \
+options differ, as fio tells them; where variants differ in theirs, the doctor says so. What verify read back is no part of the load; \
+a run whose verification failed is a repeat that failed, and the exit code is 5. Runs are ordered by their time: \
 alternate the variants, and run each five times or more, for a verdict.
 
 Examples:

@@ -62,19 +62,21 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
         return Err(advise::Error::Empty { paths, others }.into());
     }
     let advice = Advice::of(&analysis);
-    if let Some(page) = page {
-        let words = words::page(&trace, &analysis, &advice);
-        let title = format!("{} – Fathom advice", words.what);
-        let body = advise::page(&words, &advice, &analysis, &args.price);
-        page.write(report::html::document(Page::Advice, &title, &body).as_bytes())?;
-    }
     if args.json {
         let document = document(args, &trace, &analysis, &advice);
         json(&serde_json::to_string_pretty(&document).map_err(Failure::data)?);
     } else {
         answer(&words::text(args, &trace, &analysis, &advice));
     }
-    Ok(incomplete(&trace))
+    // The answer comes first: reading took long, and it is not lost with a page.
+    let code = incomplete(&trace);
+    if let Some(page) = page {
+        let words = words::page(&trace, &analysis, &advice);
+        let title = format!("{} – Fathom advice", words.what);
+        let body = advise::page(&words, &advice, &analysis, &args.price);
+        page.write(report::html::document(Page::Advice, &title, &body).as_bytes())?;
+    }
+    Ok(code)
 }
 
 /// Returns exit code 5 where a file lacks something, and prints what it lacks.

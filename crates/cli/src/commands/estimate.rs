@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use estimate::{Format, Request, SizingOptions, SizingRequest};
+use content::Profile;
+use estimate::{Answer, Format, Request, SizingOptions, SizingRequest};
 use reduce::index::{Geometry, IndexMemory};
 use reduce::{BLOCK, Policy};
 use report::html::Page;
@@ -74,20 +75,6 @@ fn data(args: &EstimateArgs) -> Result<ExitCode, Failure> {
     let outcome = estimate::estimate(&request, &interrupt, tell);
     view.close();
     let estimate::Estimate { answer: found, profile } = outcome.map_err(failure)?;
-    if let Some(file) = profile_file {
-        let mut profile =
-            profile.ok_or_else(|| Failure::data("no block was read, so there is no profile"))?;
-        if let Some(saving) = found.comparison.zstd.saving_percent {
-            estimate::share_vocabulary(&mut profile, saving);
-        }
-        file.write(profile.to_json().map_err(Failure::data)?.as_bytes())?;
-    }
-    if let Some(page) = page {
-        let title = format!("{} – Fathom estimate", found.paths.join(", "));
-        page.write(
-            report::html::document(Page::Estimate, &title, &estimate::page(&found)).as_bytes(),
-        )?;
-    }
     let text = summary(&found);
     if args.json {
         say_text(&text);
@@ -95,11 +82,41 @@ fn data(args: &EstimateArgs) -> Result<ExitCode, Failure> {
     } else {
         answer(&text);
     }
+    written(&found, profile, profile_file, page)?;
     Ok(ExitCode::from(match (interrupt.level(), found.complete) {
         (Level::None, false) => 5,
         (Level::None, true) => 0,
         _ => 130,
     }))
+}
+
+/// Writes the profile and the page where they are asked for. It comes after the figures: reading took long, and they are not lost with a file.
+fn written(
+    found: &Answer,
+    profile: Option<Profile>,
+    profile_file: Option<Output>,
+    page: Option<Output>,
+) -> Result<(), Failure> {
+    let profiled = profile_file.map_or(Ok(()), |file| {
+        let mut profile =
+            profile.ok_or_else(|| Failure::data("no block was read, so there is no profile"))?;
+        if let Some(saving) = found.comparison.zstd.saving_percent {
+            estimate::share_vocabulary(&mut profile, saving);
+        }
+        file.write(profile.to_json().map_err(Failure::data)?.as_bytes())
+    });
+    let paged = page.map_or(Ok(()), |page| {
+        let title = format!("{} – Fathom estimate", found.paths.join(", "));
+        let document = report::html::document(Page::Estimate, &title, &estimate::page(found));
+        page.write(document.as_bytes())
+    });
+    match (profiled, paged) {
+        (Err(one), Err(other)) => {
+            let _ = one.report();
+            Err(other)
+        }
+        (one, other) => one.and(other),
+    }
 }
 
 /// Refuses memory in which no table fits, and a standard input that is to be read twice.

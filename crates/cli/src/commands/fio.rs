@@ -67,7 +67,7 @@ pub fn import(args: &ImportArgs) -> Result<ExitCode, Failure> {
         let help = "name another directory with --out";
         return Err(Failure::refused(format!("{place} exists")).with_help(help));
     }
-    let mut runs = Vec::new();
+    let (mut runs, mut failed) = (Vec::new(), false);
     for word in &args.files {
         // A file may have = in its name: if a file of the whole name exists, it is meant.
         let (name, path) = match word.split_once('=') {
@@ -84,6 +84,10 @@ pub fn import(args: &ImportArgs) -> Result<ExitCode, Failure> {
         for notice in run.groups.iter().flat_map(|group| &group.notices) {
             say(&format!("{path}: {notice}"));
         }
+        if let Some(why) = run.failure() {
+            failed = true;
+            say(&format!("{path}: {why}; this repeat failed and gives no figures"));
+        }
         runs.push((name.to_owned(), path.into(), run));
     }
     let count = runs.len();
@@ -93,7 +97,7 @@ pub fn import(args: &ImportArgs) -> Result<ExitCode, Failure> {
     say(&format!(
         "{place} made of {count} {files}; show, report, compare, trend, doctor and export take it"
     ));
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::from(if failed { 5 } else { 0 }))
 }
 
 fn text(path: &Path) -> Result<String, Failure> {

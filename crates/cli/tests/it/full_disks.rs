@@ -127,3 +127,31 @@ fn a_disk_that_is_full_from_the_start_is_refused_before_anything_is_written() {
     assert!(std::fs::read(dir.path().join("x")).unwrap().iter().all(|&byte| byte == 0));
     assert_eq!(small.names(), ["filler"]);
 }
+
+/// The page, profile or trace that cannot be written is told after the figures, which are there.
+#[test]
+fn a_full_disk_under_a_file_beside_the_answer_costs_the_file_and_not_the_figures() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("data"), vec![7; 1 << 20]).unwrap();
+    let bench = "disk bench ssd --size 256M --duration 2s --ops randread=100 --trace";
+    let of = |words: &str, file: &str| {
+        let words: Vec<&str> = words.split_whitespace().chain([file]).collect();
+        fathom_in(dir.path(), &words)
+    };
+    assert_eq!(of(bench, "io.trace").code, Some(0));
+    for (words, figures) in [
+        ("estimate data -o", "VDO"),
+        ("estimate data --profile", "VDO"),
+        ("estimate data -o page --profile", "VDO"),
+        ("estimate data --json -o", "\"vdo\""),
+        ("advise io.trace -o", "ssd"),
+        ("advise io.trace --json -o", "\"cache\""),
+        (bench, "IOPS"),
+    ] {
+        let answer = of(words, "/dev/full");
+        assert_eq!(answer.code, Some(3), "{words}: {}", answer.err);
+        assert!(answer.err.contains("/dev/full cannot be written: No space"), "{}", answer.err);
+        assert!(answer.out.contains(figures), "{words}: {} {}", answer.out, answer.err);
+    }
+    assert!(dir.path().join("page").exists(), "one file does not cost the other");
+}

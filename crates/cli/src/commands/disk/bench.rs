@@ -30,11 +30,13 @@ pub fn run(args: &DiskBenchArgs) -> Result<ExitCode, Failure> {
     let output =
         args.trace.as_ref().map(|path| Output { option: "--trace", path, kind: OutputKind::Trace });
     outputs::check(output.as_slice(), &[])?;
-    let mut rows = Vec::new();
+    let (mut rows, mut written) = (Vec::new(), Ok(()));
     for (i, depth) in args.depth.iter().enumerate() {
         let load = Load { depth: *depth, ..load.clone() };
         let traced = output.as_ref().filter(|_| i == 0);
-        rows.push((*depth, one(args, &profile, &load, traced)?));
+        let (reached, trace) = one(args, &profile, &load, traced)?;
+        rows.push((*depth, reached));
+        written = written.and(trace);
     }
     if args.json {
         let rows: Vec<_> = rows
@@ -49,19 +51,20 @@ pub fn run(args: &DiskBenchArgs) -> Result<ExitCode, Failure> {
     } else {
         answer(&page(args, &rows));
     }
-    Ok(ExitCode::SUCCESS)
+    // The figures come first: they are not lost with a trace.
+    written.map(|()| ExitCode::SUCCESS)
 }
 
-/// Runs one depth on a fresh disk, with a trace of it where that is wanted.
+/// Runs one depth on a fresh disk, with a trace of it where that is wanted. Returns what it reached, and the outcome of writing the trace.
 fn one(
     args: &DiskBenchArgs,
     profile: &Profile,
     load: &Load,
     traced: Option<&Output>,
-) -> Result<LoadResult, Failure> {
+) -> Result<(LoadResult, Result<(), Failure>), Failure> {
     let disk = Disk::new(profile, args.size.0);
     let Some(output) = traced else {
-        return Ok(run_on(disk, args.size.0, load, &mut |_| {}).0);
+        return Ok((run_on(disk, args.size.0, load, &mut |_| {}).0, Ok(())));
     };
     let refused = |error: std::io::Error| output.not_written(&error);
     let header = Header {
@@ -80,10 +83,12 @@ fn one(
             lost = writer.add(record).err();
         }
     });
-    lost.map_or(Ok(()), Err).and_then(|()| writer.finish().map(drop)).map_err(refused)?;
-    draft.finish().map_err(refused)?;
-    say(&format!("trace of depth {}: {}", load.depth, output.path.display()));
-    Ok(reached)
+    let written = lost.map_or(Ok(()), Err).and_then(|()| writer.finish().map(drop));
+    let written = written.and_then(|()| draft.finish().map(drop)).map_err(refused);
+    if written.is_ok() {
+        say(&format!("trace of depth {}: {}", load.depth, output.path.display()));
+    }
+    Ok((reached, written))
 }
 
 /// Refuses sizes that no disk has.
