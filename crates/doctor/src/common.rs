@@ -307,7 +307,7 @@ pub(crate) const RULES: [ResultRule; 37] = [
         text: "Something else on the machine disturbed cells: it took their CPU time or memory.",
         reads: "CPU time of others and steal, and waiting for memory while each cell ran, on the host and in the guest; where --quiet waited in vain",
         threshold: Threshold::above(5.0, Unit::Percent),
-        remedy: "Run again on a machine that does nothing else; --quiet 5% waits before each cell until others leave it alone.",
+        remedy: "Run again on a machine that does nothing else; with --quiet 5%, run and lab run wait before each cell until others leave it alone.",
         source: "docs/method.md",
         check: rules::cells::disturbed,
     },
