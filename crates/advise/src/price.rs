@@ -38,7 +38,7 @@ impl std::str::FromStr for Price {
         };
         read().ok_or_else(|| {
             format!(
-                "'{text}' is no price: name a medium and its price, as in ssd=0.1/GiB or ssd=80/TB"
+                "'{text}' is not a price: name a medium and its price, as in ssd=0.1/GiB or ssd=80/TB"
             )
         })
     }

@@ -69,7 +69,7 @@ struct Seen {
 /// Follows the touches of chunks.
 #[derive(Debug, Clone)]
 pub struct Shards {
-    /// Of the chunks that are not hot, one in 2^`halvings` is followed.
+    /// log2 of the sampling rate: one in 2^`halvings` of the chunks that are not hot is followed.
     halvings: u8,
     most: usize,
     followed: FxHashMap<u64, Followed>,

@@ -69,8 +69,8 @@ pub fn few_ios_of(
     few_ios(variants.filter_map(|variant| Some((metric, *variant.least_ios.get(scope)?))))
 }
 
-/// Returns the figures that differ by at most 1 % in every pair of the good end with itself, and by more than `threshold` in the same direction in
-/// every pair of the two ends: these decide at once. `itself` and `ends` are results, each with the names of its two variants.
+/// Returns the figures that differ by at most 1 % in every pair of the good end with itself, and by more than `threshold` (at least 1 %) in the
+/// same direction in every pair of the two ends: these decide at once. `itself` and `ends` are results, each with the names of its two variants.
 pub fn unmoved(
     itself: (&Analysis, [&str; 2]),
     ends: (&Analysis, [&str; 2]),
@@ -93,7 +93,7 @@ pub fn unmoved(
     first.values.iter().filter_map(one).collect()
 }
 
-/// Returns the logarithms of the ratios of all pairs; `None` where there are fewer than five, or where a pair has none.
+/// Returns the logarithms of the ratios of all pairs; `None` if there are fewer than five, or if a pair has no ratio.
 fn logarithms(pairs: &[Pair]) -> Option<Vec<f64>> {
     let log = |pair: &Pair| {
         let (good, other) = (*pair)?;
@@ -123,7 +123,7 @@ mod tests {
         let scope = found.first().unwrap().clone();
         let all = beside(&analyse(&set), names, (&scope, "iops"), 5);
         assert!(all.iter().all(Option::is_some) && all.len() == 5, "{all:?}");
-        // A cell that failed takes its repeat along, and one that was asked for in vain is none.
+        // A repeat with a failed cell has no pair, nor has a repeat that was not run.
         set.cells[2].record = None;
         let gone = set.cells[2].entry.repeat as usize;
         let some = beside(&analyse(&set), names, (&scope, "iops"), 6);

@@ -312,7 +312,7 @@ pub(crate) fn few_ios<'a>(figures: impl Iterator<Item = (&'a str, u64)>) -> Opti
     let share = |metric| SHARES.iter().find(|(id, _)| *id == metric).map(|(_, share)| *share);
     let known = figures.filter_map(|(metric, ios)| Some((share(metric)?, ios)));
     let (rates, percentiles): (Vec<_>, Vec<_>) = known.partition(|(share, _)| *share == 1.0);
-    // A rate is too uncertain only where all sides have few I/Os: few beside thousands are a stall, not chance.
+    // A rate is too uncertain only if all sides have few I/Os: few on one side and thousands on the other are a stall, not chance.
     let rate = rates.into_iter().max_by_key(|(_, ios)| *ios);
     let few = |(share, ios): &(f64, u64)| *ios as f64 * share < BEYOND;
     percentiles.into_iter().chain(rate).filter(few).map(|(_, ios)| ios).min()

@@ -22,12 +22,12 @@ const LEAST_GROWTH: f64 = 0.005;
 /// Course of an operation's throughput within the runs of one variant.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunCourse {
-    /// Number of runs of the variant, including those that are too short to say anything.
+    /// Number of runs of the variant, including those that are too short to be analysed.
     pub runs: usize,
     /// The change of throughput, with its place; `None` where it does not change.
     pub change: Option<Change>,
-    /// Length of the start that is not typical of the rest, seconds, the median of the runs: 0 where the start is typical; `None` where throughput
-    /// changes, where such a start is more than half of the run, and where fewer than four of five runs agree.
+    /// Length of the start that is not typical of the rest, seconds, the median of the runs: 0 if the start is typical; `None` if throughput
+    /// changes, if such a start is more than half of the run, and if fewer than four of five runs agree.
     pub warm_up_s: Option<f64>,
     /// Growth at the end; `None` where too few intervals are left after the change.
     pub growth: Option<EndGrowth>,
@@ -240,7 +240,7 @@ fn of_run(series: &Series) -> Option<OneRun> {
 
 fn of_runs(series: &[Series]) -> Option<RunCourse> {
     let runs: Vec<OneRun> = series.iter().filter_map(of_run).collect();
-    // The share is of all runs of the variant, so that what only its longest runs can show is not reported for it.
+    // The share refers to all runs of the variant, so that what only its longest runs can show is not reported.
     let most = |n: usize| n > 0 && n as f64 >= MOST_RUNS * series.len() as f64;
     let (change, turns) = change(&runs, &most).unzip();
     (!runs.is_empty()).then(|| RunCourse {

@@ -140,7 +140,7 @@ fn unit(plan: &PlanFacts, ExpectedFigure { figure, of, .. }: &ExpectedFigure) ->
     unit.unwrap_or(Unit::Ratio)
 }
 
-/// The unit of a figure, from the catalogue or from what the experiment says of a command's output.
+/// The unit of a figure, from the catalogue or from what the experiment says about a command's output.
 pub(crate) fn unit_of(plan: &PlanFacts, figure: &FigureName) -> Option<Unit> {
     let known = layers::metric(&figure.metric).map(|metric| metric.unit);
     let picked =
@@ -167,7 +167,7 @@ pub(crate) fn ratio(figure: &FigureName, base: &FigureName, variants: &[VariantF
     }
 }
 
-/// Returns the number of runs in which throughput keeps its level though it was expected to change; `None` where it changes, where the runs are too
+/// Returns the number of runs in which throughput keeps its level though it was expected to change; `None` if it changes, if the runs are too
 /// short to tell, and for all other figures.
 fn level_runs(expected: &ExpectedFigure, variants: &[VariantFigures]) -> Option<usize> {
     let FigureName { metric, stage, operation, variant, .. } = &expected.figure;

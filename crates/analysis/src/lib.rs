@@ -88,7 +88,7 @@ pub struct Analysis {
     pub ladders: Vec<StageLadder>,
     /// Expectations and their outcomes.
     pub expectations: Vec<Expectation>,
-    /// Figures that the experiment's source reported, beside those found here.
+    /// Figures that the experiment's source reported, with those found here.
     pub reported: Vec<Reported>,
 }
 

@@ -32,7 +32,7 @@ mod tests {
         assert_eq!(looks(&set), None);
         let planned = SequentialFacts { looks: vec![5, 8, 12], time: None };
         set.manifest.plan.sequential = Some(planned);
-        // Cells beyond those that there are count as what the manifest says of them.
+        // For cells that have no files yet the manifest's state counts.
         let mut beyond = set.manifest.cells[0].clone();
         (beyond.repeat, beyond.state) = (12, CellState::Pending);
         set.manifest.cells.push(beyond);

@@ -8,7 +8,7 @@ use crate::comparisons::asks;
 use crate::expectations::{as_question, ran, ratio, unit_of, values};
 use crate::variant::VariantFigures;
 
-/// A table of figures of a source, each beside the one measured here.
+/// A table of figures of a source, each with the one measured here.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reported {
     /// Name that the source gives the figures.

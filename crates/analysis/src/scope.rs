@@ -62,12 +62,12 @@ impl Scope {
         }
     }
 
-    /// Name of its operation, if it is one.
+    /// Name of the operation, if the scope is one.
     pub fn as_operation(&self) -> Option<&str> {
         if let Of::Operation(name) = &self.of { Some(name) } else { None }
     }
 
-    /// Name of its layer, if it is one.
+    /// Name of the layer, if the scope is one.
     pub fn as_layer(&self) -> Option<&str> {
         if let Of::Layer(name) = &self.of { Some(name) } else { None }
     }

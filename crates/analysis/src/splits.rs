@@ -294,7 +294,7 @@ mod tests {
         assert_eq!(answer(&whole, &[&times(0.3), &times(0.07)]).answer, SplitAnswer::Whole);
         let same = [100.5, 100.4, 99.2, 99.8, 101.7, 98.3];
         assert_eq!(answer(&whole, &[&same, &times(0.07)]).answer, SplitAnswer::Either);
-        // A median that is higher by chance, beside one that is surely higher: the sure one is the answer.
+        // One median is higher by chance, another one is surely higher: the sure one is the answer.
         let wild = [400.0, 20.0, 500.0, 30.0, 600.0, 700.0];
         let found = answer(&whole, &[&times(1.6), &wild]);
         assert_eq!((found.answer, found.best.depth), (SplitAnswer::Split, 8));

@@ -334,7 +334,7 @@ fn take_copies(results: &mut Vec<TrendResult>) -> Vec<LeftOut> {
         match runs.get(&result.run_id) {
             None => runs.insert(result.run_id.clone(), path).is_none(),
             Some(first) => {
-                let why = format!("it is of the same run as {}", first.display());
+                let why = format!("it belongs to the same run as {}", first.display());
                 copies.push(LeftOut { path, why });
                 false
             }

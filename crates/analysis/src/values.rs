@@ -361,7 +361,7 @@ impl Total {
     }
 }
 
-/// Returns the CPU time of these loads, and of the machine meanwhile; nothing if it is unknown for one of them.
+/// Returns the CPU time of these loads, and of the machine while they ran; nothing if it is unknown for one of them.
 fn cpu<'a>(
     loads: &[&LoadSummary],
     machine: impl Iterator<Item = &'a LayerFigures>,

@@ -1,4 +1,4 @@
-//! Conditions beside verdicts that the method must meet in simulations: changes within a run, steady states, effects of factors.
+//! Conditions that the method must meet in simulations, in addition to those on verdicts: changes within a run, steady states, effects of factors.
 
 use stats::factorial::{Factor, effects};
 use stats::simulated_looks;
@@ -149,7 +149,7 @@ fn steady(times: u32, seed: Seed) -> Vec<Acceptance> {
         Acceptance {
             limit: Some((
                 0.115,
-                "a line over a minute of such values wavers by 4.5 %: a decay that is slower than the window is not told from it, so the drift is told",
+                "a line over a minute of such values wavers by 4.5 %: a decay that is slower than the window looks alike, so the drift is reported",
             )),
             ..accepted("in 60 s", above(60.0), Bound::Most(0.11))
         },
@@ -189,7 +189,7 @@ fn factors(times: u32, seed: Seed) -> Vec<Acceptance> {
     ]
 }
 
-/// Runs of a tail that stand apart: no verdict beside them, and few refused without.
+/// Outliers among the runs of a tail: with them no verdict is given, without them few are refused.
 fn tails(times: u32, seed: Seed) -> Vec<Acceptance> {
     let mut all = Vec::new();
     for (runs, bad) in [(8, 1), (12, 3), (27, 9)] {

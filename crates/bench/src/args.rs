@@ -173,13 +173,13 @@ pub struct FloorArgs {
     /// The calls that are made: sync, io_uring or libaio.
     #[arg(long, default_value = "sync", value_parser = ["sync", "io_uring", "libaio"])]
     pub backend: String,
-    /// Writes random bytes, new ones in each block, in place of reading; needs --destroy-data.
+    /// Writes random bytes, new ones in each block, instead of reading; needs --destroy-data.
     #[arg(long, requires = "destroy_data")]
     pub write: bool,
     /// The data on the target may be destroyed.
     #[arg(long)]
     pub destroy_data: bool,
-    /// One block after the other in place of random ones.
+    /// One block after the other instead of random ones.
     #[arg(long)]
     pub sequential: bool,
     /// Through the page cache instead of past it.

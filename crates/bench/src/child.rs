@@ -72,7 +72,7 @@ pub struct Ran {
 
 /// Runs `line` to its end. It has no standard input, dies with this thread, and is killed when `interrupt` asks for anything.
 ///
-/// No other child of this process may end meanwhile: its CPU time would be taken for this one's.
+/// No other child of this process may end while it runs: its CPU time would be taken for this one's.
 pub fn run(line: &Line, interrupt: &Interrupt) -> Result<Ran, BenchError> {
     let mut command = Command::new(&line.program);
     command.env_remove("FATHOM_LOG");

@@ -47,7 +47,7 @@ pub struct Sample {
     /// Figures that it reports of itself.
     #[serde(rename = "said")]
     pub reported: ReportedFigures,
-    /// CPU time meanwhile: of the child, of the kernel's threads, of all others.
+    /// CPU time during the run: of the child, of the kernel's threads, of all others.
     pub used: CpuUse,
     /// CPU time of all its threads per I/O, without the cost of starting, microseconds.
     pub cpu_per_io_us: f64,

@@ -33,7 +33,7 @@ pub struct CpuUse {
 }
 
 impl CpuUse {
-    /// The child with all that the kernel did meanwhile, in seconds.
+    /// CPU time of the child and of all that the kernel did while it ran, in seconds.
     pub fn system_s(&self) -> f64 {
         self.process_s + self.kernel_threads_s + self.interrupts_s
     }

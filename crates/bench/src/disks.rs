@@ -1,4 +1,4 @@
-//! Modelled disks in a guest beside their models: random reads at several depths.
+//! Modelled disks in a guest, compared with their models: random reads at several depths.
 
 use disk::bench::{Load, run};
 use disk::trace::Trace;
@@ -14,7 +14,7 @@ use crate::goal::Summary;
 pub const DEPTHS: [u32; 4] = [1, 2, 8, 32];
 /// Largest distance of a guest's median from the model that is accepted, percent.
 pub const MOST_PERCENT: f64 = 5.0;
-/// The disks' size: large enough that data read ahead are of no use.
+/// The disks' size: large enough that reading ahead is of no use.
 const SIZE: u64 = 256 << 30;
 const BLOCK: u64 = 4096;
 /// Time from a reply to the next request where no guest was measured: about what a guest takes, nanoseconds.
@@ -135,7 +135,7 @@ fn written(value: &disk::Scalar) -> String {
 /// Compares the result of [`experiment()`] with the models.
 ///
 /// # Errors
-/// A disk that there is no model of.
+/// If there is no model of a disk.
 pub fn compared(result: &ResultSet, likes: &[Like]) -> disk::Result<Vec<Compared>> {
     let mut rows = Vec::new();
     for (n, like) in likes.iter().enumerate() {
@@ -223,7 +223,7 @@ mod tests {
             latency_ns,
             late_ns: 0,
         };
-        // 400 one after another, 12 ms and 1.5 ms apart; then, after a pause, pairs of which two are always in flight.
+        // 400 one after another, of 12 ms, 1.5 ms apart; then, after a pause, 400 that overlap, so that two are always in flight.
         let lone = (0..400).map(|n| record(n * 13_500_000, 12_000_000));
         let pairs = (0..400).map(|n| record(10_000_000_000 + n * 6_000_000, 11_000_000));
         let mut trace = Trace { header, records: lone.chain(pairs).collect(), dropped: Some(0) };

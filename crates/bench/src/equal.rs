@@ -87,7 +87,7 @@ pub struct Resolved {
     pub deviation_low: f64,
     /// See `deviation_low`.
     pub deviation_high: f64,
-    /// The least repeats whose interval is no wider than the threshold; `None` above 1000.
+    /// The smallest number of repeats whose interval is not wider than the threshold; `None` above 1000.
     pub repeats_needed: Option<usize>,
     /// Half of the 95 % interval's width over all pairs, as a share.
     pub half_width: f64,

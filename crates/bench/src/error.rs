@@ -34,7 +34,7 @@ pub enum BenchError {
         /// The fault in it.
         why: String,
     },
-    /// A target could not be made or taken away.
+    /// A target could not be made or removed.
     #[error("Cannot {what} {target}")]
     Target {
         /// The action that was tried.
@@ -88,7 +88,7 @@ impl BenchError {
             }
             Self::Start { .. } => Some("check that the file exists and may be executed"),
             Self::Failed { .. } | Self::Output { .. } => {
-                Some("run the printed command line by itself; it says more")
+                Some("run the printed command line by itself to see all that it prints")
             }
             Self::Target { .. } if rustix::process::geteuid().is_root() => Some(
                 "see the cause; loop and zram need a kernel that has them. Or name a target with --target",

@@ -13,7 +13,7 @@ pub const PLAIN: &str = "sync";
 /// The backend that keeps a ring at its depth.
 pub const RING: &str = "io_uring";
 
-/// Returns the backend whose calls the floor makes beside an engine that uses `backend`; `None` if the floor cannot make these calls.
+/// Returns the backend whose calls the floor makes if the engine uses `backend`; `None` if the floor cannot make these calls.
 pub fn backend_of(backend: &str) -> Option<&str> {
     [PLAIN, RING, "libaio"].contains(&backend).then_some(backend)
 }

@@ -33,7 +33,7 @@ pub enum GoalVerdict {
     NotReached,
     /// The interval says no, and so does that of the floor: the same calls alone miss the goal, too.
     BeyondFloor,
-    /// The interval crosses the goal, is too wide to say anything, or does not exist.
+    /// The interval crosses the goal, is too wide to decide, or does not exist.
     Undecided,
 }
 
@@ -71,7 +71,7 @@ impl Goal {
             Self::NotAbove(limit) => (interval.low <= limit, interval.low > limit),
             Self::NotBelow(limit) => (interval.high >= limit, interval.high < limit),
         };
-        // "Within noise" is no licence: noise that hides any difference proves nothing. An interval that
+        // "Within noise" must not excuse everything: noise that hides any difference proves nothing. An interval that
         // lies on the good side as a whole needs no such care.
         let wide = interval.high - interval.low > WIDEST * median;
         let good = match self {

@@ -1,4 +1,4 @@
-//! Decisions from a case's runs: which contestants take part in the repeats, and how ours stands beside fio and beside the calls alone.
+//! Decisions from a case's runs: which contestants take part in the repeats, and how ours compares with fio and with the calls alone.
 
 use stats::Figure;
 
@@ -13,7 +13,7 @@ use crate::target::Target;
 
 /// Only fio runs with at least this share of the fastest run's IOPS compete on CPU cost: idling is cheap too.
 const CHEAP_BUT_FAST: f64 = 0.8;
-/// The same where others take the CPU away, so that IOPS say little.
+/// The same where other programs use the CPU, so that IOPS mean little.
 const CHEAP_WHILE_DISTURBED: f64 = 0.3;
 
 /// Fathom with the backend that it chooses itself.
@@ -120,8 +120,8 @@ pub(crate) fn judge(
     })
 }
 
-/// Tells whether these calls alone are the least that driving `target` with its depth kept can cost. Plain calls are, where the I/O is done within
-/// them; a ring is, where the I/O is done later, so that threads of plain calls would sleep one by one.
+/// Tells whether these calls alone are the least that driving `target` with its depth kept can cost. Plain calls are, if the I/O is done within
+/// them; a ring is, if the I/O is done later, since each thread of plain calls would then sleep and be woken.
 fn is_limit(calls: &str, target: &Target) -> bool {
     calls == if target.later { RING } else { PLAIN }
 }
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(
             engines(&all),
             [Engine::IoUring, Engine::Psync],
-            "IOPS say little when disturbed"
+            "IOPS mean little when disturbed"
         );
         all[0].sample = Some(sample(100.0, 0.5, 0.0));
         all[2].sample = None;
@@ -230,7 +230,7 @@ mod tests {
         }
     }
 
-    /// Returns what is said of a case whose runs took so much CPU time per I/O.
+    /// Returns the outcome of a case whose runs took so much CPU time per I/O.
     fn outcome(ours: f64, floor: Option<(f64, &str)>, later: bool) -> CaseOutcome {
         let fio = |engine| ContestantKind::Fio(Candidate { engine, batch: 1, whole: false });
         let mut sides = vec![
@@ -238,7 +238,7 @@ mod tests {
             one_side(fio(Engine::IoUring), 100.0, 4.0),
             one_side(fio(Engine::Libaio), 90.0, 2.0),
         ];
-        // It is faster than either fio, and no fio.
+        // The floor is faster than either fio, but does not compete as one.
         sides.extend(
             floor.map(|(cpu, calls)| side_with(ContestantKind::Floor, Some(calls), 300.0, cpu)),
         );

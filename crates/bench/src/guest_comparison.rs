@@ -19,7 +19,7 @@ const NULL_BLOCK: &str = "/dev/nullb0";
 pub const NULL: &str = "null_blk";
 /// The package and the program that Fathom is compared with.
 pub const PEER: &str = "fio";
-/// Memory for the peer and its libraries, beside what layers take.
+/// Memory for the peer and its libraries, in addition to what layers take.
 pub const MEMORY: Bytes = Bytes(512 * Bytes::MIB);
 /// Time after which a machine that compares is taken to hang.
 pub const DEADLINE: Duration = Duration::from_secs(3600);

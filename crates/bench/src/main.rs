@@ -2,8 +2,8 @@
 //!
 //! Each contestant is a program with a command line that a person can type, started as a child of its own and measured from outside by the same code.
 //! Its JSON gives I/Os and latency; the kernel gives its cost (CPU time of all its threads, the kernel's io_uring workers included; CPU time of
-//! kernel threads meanwhile). Repeats are interleaved, figures are ratios of neighbouring runs, and the CPU time of the rest of the machine is
-//! recorded beside them.
+//! kernel threads in that time). Repeats are interleaved, figures are ratios of neighbouring runs, and the CPU time of the rest of the machine is
+//! recorded with them.
 #![forbid(unsafe_code)]
 
 mod acceptance;

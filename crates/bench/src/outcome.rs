@@ -17,7 +17,7 @@ pub const SCHEMA: u32 = 3;
 /// A `bench.json` that cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Unreadable {
-    /// It is of a later layout.
+    /// It has a later layout.
     #[error(
         "it has layout {found}, written by a later Fathom; this one reads layouts up to {SCHEMA}"
     )]
@@ -25,8 +25,8 @@ pub enum Unreadable {
         /// Its layout.
         found: u32,
     },
-    /// It is no comparison at all, or cut off.
-    #[error("it is no comparison of engines: {0}")]
+    /// It is not a comparison, or cut off.
+    #[error("it is not a comparison of engines: {0}")]
     Broken(#[from] serde_json::Error),
 }
 
@@ -158,7 +158,7 @@ pub struct CaseOutcome {
     pub system: Ratio,
     /// IOPS against the fastest fio.
     pub iops: Ratio,
-    /// The calls alone beside both engines; `None` where they did not take part.
+    /// The calls alone, compared with both engines; `None` if they did not take part.
     #[serde(default)]
     pub floor: Option<Floor>,
     /// Runs that others disturbed, of all.
@@ -237,7 +237,7 @@ pub struct Proportion {
     pub measured: f64,
     /// Tells whether the two agree within a factor of 1.6.
     pub agrees: bool,
-    /// The things beside fio that the figure depends on: the reasons why another machine may differ.
+    /// The things other than fio that the figure depends on: the reasons why another machine may differ.
     #[serde(default)]
     pub hangs_on: String,
 }

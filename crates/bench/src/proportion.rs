@@ -32,7 +32,7 @@ struct Known {
 const MAP: &str = "how much of fio's map of blocks the caches hold";
 const WORKERS: &str =
     "how fast an idle CPU wakes: the target blocks, so io_uring hands each I/O to a kernel thread";
-const CALLS: &str = "what a system call costs beside the copy of 4 KiB";
+const CALLS: &str = "what a system call costs compared with a copy of 4 KiB";
 const PLACES: &str = "the CPUs on which the scheduler keeps fio and the loop device's thread";
 const DISK: &str = "the latency of the disk below, and how many I/Os it does in parallel";
 const INTERRUPTS: &str = "how many completions come with one interrupt of the disk";

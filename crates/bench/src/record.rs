@@ -137,7 +137,7 @@ fn cell(
         "cpu": {"user_s": cpu_s, "system_s": 0.0, "per_io_us": sample.cpu_per_io_us},
         "engine": {"backend": figures.backend.as_deref().unwrap_or(&side.name), "jobs": 1, "depth": depth,
                    "direct": true, "registered": false, "clock": ""},
-        "notices": [format!("{:.1} % of all CPUs were used by others meanwhile", 100.0 * sample.foreign_share)],
+        "notices": [format!("{:.1} % of all CPUs were used by other programs during the run", 100.0 * sample.foreign_share)],
     });
     json!({
         "index": index, "variant": side.name, "repeat": repeat + 1, "seed": Seed(1).of_repeat(repeat as u32 + 1), "state": "done",
@@ -184,7 +184,7 @@ fn manifest(
 /// Returns the page's description of the case, with the verdict on its goal.
 fn about_case(case: &CaseOutcome, outcome: &Outcome) -> String {
     let fio = outcome.programs.fio.describe();
-    let mut text = format!("Fathom's load engine beside {fio}, as children measured from outside");
+    let mut text = format!("Fathom's load engine and {fio}, as children measured from outside");
     if let Some(verdict) = case.verdict() {
         let ratio = outcome::spread(&case.cpu.ratio);
         text.push_str(&format!("; CPU time per I/O {ratio} of {}, {verdict}", case.cpu.against));

@@ -12,7 +12,7 @@ pub fn order(contestants: usize, repeat: usize) -> Vec<usize> {
 
 /// Median of `ours[i] / theirs[i]` over repeats, with the 95 % bootstrap interval of that median.
 ///
-/// Pairs are of one repeat, minutes apart at most, so that what the machine does meanwhile mostly cancels.
+/// The two runs of a pair belong to one repeat, minutes apart at most, so that what else the machine does mostly cancels.
 /// Pairs without a value on a side are left out.
 pub fn ratio(ours: &[Option<f64>], theirs: &[Option<f64>]) -> Figure {
     let pairs = ours.iter().zip(theirs);

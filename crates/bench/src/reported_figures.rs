@@ -13,7 +13,7 @@ pub struct ReportedFigures {
     pub latency_mean_ns: Option<f64>,
     /// Smallest latency, nanoseconds.
     pub latency_min_ns: Option<f64>,
-    /// Median latency, nanoseconds. Percentiles of fio are of its completion latency, which begins when submission ends.
+    /// Median latency, nanoseconds. fio's percentiles are those of its completion latency, which begins when submission ends.
     pub latency_p50_ns: Option<f64>,
     /// 99th percentile of the latency, nanoseconds.
     pub latency_p99_ns: Option<f64>,

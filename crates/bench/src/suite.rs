@@ -94,7 +94,7 @@ pub struct Suite {
     pub cases: Vec<Case>,
     /// Lengths and number of the runs.
     pub pace: Pace,
-    /// Fathom's backends that are tried beside `auto` in the short round.
+    /// Fathom's backends that are tried in addition to `auto` in the short round.
     pub backends: Vec<String>,
     /// The parts that were left out before it began, each with the reason.
     pub left_out: Vec<String>,
@@ -174,7 +174,7 @@ impl Suite {
             Contestant::new(&self.programs, who, target, case, self.pace.run)
         };
         let fio = finalists(&tried).into_iter().map(|who| contestant(&who));
-        // `auto` chose in the short round, as it chooses once for an experiment: its probe is no part of the runs.
+        // `auto` chose in the short round, as it chooses once for an experiment: its probe does not count as part of the runs.
         let choice = chosen(&tried);
         let mut ours = contestant(&choice);
         ours.who = auto();

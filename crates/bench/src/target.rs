@@ -1,4 +1,4 @@
-//! Targets of the load: made for the comparison and taken away again, or the user's own, which is only read.
+//! Targets of the load: made for the comparison and removed again, or the user's own, which is only read.
 
 use std::fs;
 use std::io::{Seek, SeekFrom};
@@ -111,7 +111,7 @@ const MADE: [(&str, TargetKind); 5] = [
 /// The least that a target of the user's own holds, bytes.
 const LEAST: u64 = 1 << 20;
 
-/// A target with what must be taken away when it is dropped.
+/// A target with what must be removed when it is dropped.
 #[derive(Debug)]
 pub struct Made {
     /// The target.

@@ -1,4 +1,4 @@
-//! Verdicts beside the truth: conditions that they must meet in simulated experiments.
+//! Verdicts compared with the truth: conditions that they must meet in simulated experiments.
 
 use stats::simulation::{Noise, Repeats, Sample, Shares, Simulated};
 use units::{Seed, Test};

@@ -1,8 +1,8 @@
-//! Cost of verification of reads: ours (recomputing content) beside fio's crc32c, on tmpfs, synchronously.
+//! Cost of verification of reads: ours (recomputing content) compared with fio's crc32c, on tmpfs, synchronously.
 //!
 //! Each side writes a file of its own in its own way, then reads it in random order with and without verification.
-//! The cost is the difference, so that the cost of reading itself cancels. That is a small number beside two large ones, and a
-//! machine's slow half-seconds are larger than both. So all reads are of a part of the files that the nearest caches hold, where
+//! The cost is the difference, so that the cost of reading itself cancels. That is a small difference of two large numbers, and a
+//! machine's slow half-seconds are larger than both. So all reads go to a part of the files that the nearest caches hold, where
 //! reading costs little and much the same each time; and our loads take some milliseconds, by turns in one process, so that
 //! the loads to compare run side by side. fio has no such turns: its runs with and without verification follow each other.
 //!
@@ -36,7 +36,7 @@ const TURNS: usize = 20;
 /// Number of times that starting is measured.
 const STARTS: usize = 5;
 
-/// Cost of verification of reads, ours beside fio's.
+/// Cost of verification of reads, ours compared with fio's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verified {
     /// Command lines: ours, which runs loads without verification, with it, and with a table by turns; then fio's without and with verification.

@@ -33,7 +33,7 @@ pub struct Prepared {
     pub images: Images,
     /// The accelerator that executes the guest's instructions.
     pub accelerator: Accelerator,
-    /// Supplies that commands need beside the image.
+    /// Supplies that commands need in addition to the image.
     pub supplies: Vec<Supply>,
     /// The QEMU that the user named.
     qemu: Option<Qemu>,
@@ -109,7 +109,7 @@ pub fn image_spec(needs: &Needs, args: &GuestArgs) -> ImageSpec {
     ImageSpec { mirror: args.mirror.clone(), ..ImageSpec::new(lists) }
 }
 
-/// Returns what commands need beside the image; `made` has the directories of generated corpora.
+/// Returns what commands need in addition to the image; `made` has the directories of generated corpora.
 fn supplies(needs: &Needs, made: &HeldCorpora) -> SupplySpec {
     let mut spec = SupplySpec { packages: needs.command_packages.clone(), ..Default::default() };
     for (name, corpus) in &needs.corpora {

@@ -23,7 +23,7 @@ const NONBLOCK: i32 = OFlags::NONBLOCK.bits().cast_signed();
 /// Begins to log, where the command line or the environment asks for it. Lines are added to a log that is there.
 ///
 /// # Errors
-/// When the file cannot be written, or is no log of Fathom's.
+/// When the file cannot be written, or is not a log of Fathom's.
 pub fn begin(option: Option<&Path>) -> Result<(), Failure> {
     let variable = std::env::var_os(VARIABLE).filter(|name| !name.is_empty()).map(PathBuf::from);
     let (option, path) = match (option, &variable) {
@@ -78,7 +78,7 @@ fn open(path: &Path) -> io::Result<File> {
     let mut file = opened.open(path)?;
     let found = file.metadata()?;
     let foreign =
-        || io::Error::new(ErrorKind::AlreadyExists, "the existing file is no log of Fathom's");
+        || io::Error::new(ErrorKind::AlreadyExists, "the existing file is not a log of Fathom's");
     if !found.is_file() {
         return Err(foreign());
     }

@@ -1,4 +1,4 @@
-//! The files that a command is told to write: refused before anything starts where one of them would destroy something.
+//! The files that a command is to write: before anything starts, those that would destroy something are refused.
 
 use std::fs::{self, File, Metadata};
 use std::io::{ErrorKind, Read, Write};
@@ -112,8 +112,8 @@ fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Refuses an output that is one of the `inputs`, the same as another output, a block device, or an existing file that is no output of
-/// Fathom's of that kind.
+/// Refuses an output that is one of the `inputs`, the same as another output, a block device, or an existing file that is not an output
+/// of Fathom of that kind.
 pub fn check(outputs: &[Output], inputs: &[Input]) -> Result<(), Failure> {
     let mut taken = standard_streams();
     for input in inputs {
@@ -150,7 +150,7 @@ fn standard_streams() -> Vec<(Place, String)> {
     out.into_iter().chain(err).map(|(place, what)| (place, what.to_owned())).collect()
 }
 
-/// The file that a stream of this process is; `None` when it is no regular file.
+/// The file that a stream of this process is; `None` when it is not a regular file.
 fn of_stream(stream: &impl AsFd) -> Option<Place> {
     let file = File::from(stream.as_fd().try_clone_to_owned().ok()?);
     let found = file.metadata().ok()?;
@@ -178,7 +178,7 @@ impl Output<'_> {
         if is_stream(&found) {
             return match self.kind {
                 OutputKind::VerifyState => refused(
-                    "is no regular file, and a state must be read again later",
+                    "is not a regular file, and a state must be read again later",
                     "name a file",
                 ),
                 _ => Ok(()),
@@ -191,7 +191,7 @@ impl Output<'_> {
             return refused("is a block device: its data would be lost", "name a file");
         }
         if !found.is_file() {
-            return refused("is no file that can be written", "name a file");
+            return refused("is not a file that can be written", "name a file");
         }
         let whole = fs::canonicalize(self.path).unwrap_or_else(|_| self.path.to_owned());
         if self.begins_with_mark() {
@@ -206,7 +206,7 @@ impl Output<'_> {
             return refused(&why, "name another file");
         }
         if found.len() > 0 {
-            let why = format!("exists already, and is no {} that Fathom made", self.kind.name());
+            let why = format!("exists already, and is not a {} that Fathom made", self.kind.name());
             return refused(&why, "name another file, or remove it");
         }
         self.folder_is_writable(&whole)

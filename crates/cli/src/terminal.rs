@@ -77,7 +77,7 @@ pub struct Line {
 /// The way in which a line is wrapped where the terminal is narrower.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Words, between any two of which it may be broken.
+    /// Words; the line may be broken between any two of them.
     Words,
     /// From this byte on a shell command, which must stay one that can be copied.
     Command(usize),
@@ -93,7 +93,7 @@ impl Line {
         Self { kind: Kind::Command(at), ..lead.and(command) }
     }
 
-    /// Returns the line with more behind it, after a space.
+    /// Returns the line with more text at its end, after a space.
     #[must_use]
     pub fn and(mut self, more: impl Into<Self>) -> Self {
         self.text.push(' ');
@@ -148,7 +148,7 @@ impl Text {
         Self::default()
     }
 
-    /// Takes a text that was made line by line for this terminal elsewhere; it must not hold control characters of others.
+    /// Takes a text that other code made line by line for this terminal; names in it must be escaped already.
     pub fn preformatted(text: &str) -> Self {
         let line = |line: &str| Line { text: line.to_owned(), kind: Kind::AsItIs };
         Self(text.lines().map(line).collect())
@@ -319,7 +319,7 @@ mod tests {
             let _ = writeln!(text, "on {name}");
             assert_eq!(text.written(None), format!("{label} {shown}\n{shown}\non {shown}\n"));
         }
-        // Also what is painted may have been named by others.
+        // Coloured text may contain names chosen by others, too.
         let painted = Style { colour: true }.bad(name);
         assert_eq!(painted.text, format!("\u{1b}[1;31m{shown}\u{1b}[0m"));
     }

@@ -55,7 +55,7 @@ pub(crate) struct Inner {
     /// By how many bytes duplicates are misaligned with blocks; 0 when they are not.
     shift: usize,
     filler: Generator,
-    /// A cursor that has not moved, for callers without one of their own.
+    /// A cursor that has not moved, for callers without a cursor.
     pub nowhere: Cursor,
 }
 
@@ -336,14 +336,14 @@ impl Contents {
     }
 
     /// The content whose block starts as `block` does, found from its bytes alone ([`crate::identify`]); shifted
-    /// duplicates too, when all of the block is there. Says nothing about the rest of the block.
+    /// duplicates too, when all of the block is there. The rest of the block is not checked.
     pub fn identify(&self, block: &[u8]) -> Option<ContentId> {
         let found = crate::identify(block);
         let tail = self.0.unit - self.0.shift;
         if found.is_some() || self.0.shift == 0 {
             return found;
         }
-        // Where the next content begins in a shifted one.
+        // The next content begins inside of a shifted block.
         let parts = self.parts(crate::identify(block.get(tail..)?)?)?;
         let ordinal = parts.ordinal.checked_sub(1)?;
         Some(self.id(Parts { kind: ContentKind::Shifted, ordinal, ..parts }))

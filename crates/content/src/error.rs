@@ -52,7 +52,7 @@ pub enum ContentError {
         why: &'static str,
     },
     /// Two keys that cannot stand together.
-    #[error("content has {key} beside {beside}: {why}")]
+    #[error("content has both {key} and {beside}: {why}")]
     Contradiction {
         /// The key to leave out.
         key: &'static str,
@@ -61,7 +61,7 @@ pub enum ContentError {
         /// The reason that they exclude each other.
         why: &'static str,
     },
-    /// A block that is no power of two from 512 B to 64 MiB.
+    /// A size of blocks that is not a power of two from 512 B to 64 MiB.
     #[error("content has block = {}: it has to be a power of two from 512 B to 64 MiB", .block.exact())]
     Block {
         /// The block that was asked for.

@@ -9,7 +9,7 @@ pub const LANE: usize = 16;
 pub const LANE_STEP: usize = LANE;
 
 /// The content whose block starts as `block` does, which may be the head of one: zeros are [`ContentId::ZERO`]; `None`
-/// when the first 16 bytes are those of no content. Says nothing about the rest of the block.
+/// when the first 16 bytes are those of no content. The rest of the block is not checked.
 #[inline]
 pub fn identify(block: &[u8]) -> Option<ContentId> {
     let lane = block.first_chunk::<LANE>()?;

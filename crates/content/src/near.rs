@@ -1,9 +1,9 @@
 //! Chooses the contents that come again at once, while VDO's packer may still hold them.
 //!
-//! The packer gives up a fragment whose content comes again, so how many contents do so, and of which sizes, decides what it saves. They
-//! are picked among pairs of a new block and the duplicate right behind it, so that at any share of duplicates none comes too late: with more
-//! new blocks than duplicates every duplicate is in a pair of its own, otherwise every new block is. All other contents, and all other
-//! duplicates, have numbers of their own that leave these out.
+//! The packer gives up a fragment whose content comes again, so its saving depends on the number and the sizes of such contents. They are picked
+//! among pairs of a new block and the duplicate right after it, so that none comes too late at any share of duplicates: with more new blocks than
+//! duplicates each duplicate is in a separate pair, otherwise each new block is. All other contents, and all other duplicates, are numbered
+//! separately, without these.
 
 use units::Seed;
 
@@ -72,7 +72,7 @@ impl Near {
         if self.of_contents { contents } else { self.shares.duplicates_before(contents) }
     }
 
-    /// Returns what the content with this ordinal is.
+    /// Returns the kind and number of the content with this ordinal.
     #[inline]
     pub fn content(&self, ordinal: u64) -> Numbered {
         if self.is_empty() {
@@ -87,7 +87,7 @@ impl Near {
         }
     }
 
-    /// Returns what a duplicate is, when `new` contents have been written. A near one is of the newest content.
+    /// Returns the kind and number of a duplicate when `new` contents have been written. A near duplicate repeats the newest content.
     #[inline]
     pub fn duplicate(&self, duplicate: u64, new: u64) -> Numbered {
         if self.is_empty() || new == 0 {

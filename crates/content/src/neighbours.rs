@@ -59,7 +59,7 @@ pub(crate) fn in_order(
             sizes.iter().for_each(|&size| state.pack(size, between));
             let off = state.packed.saving_percent() - saving;
             if tried > 0 {
-                // A larger share makes longer bands, of which the packer can combine less.
+                // A larger share makes longer bands, and the packer can combine less of these.
                 if off > 0.0 { low = share } else { high = share }
             }
             if best.as_ref().is_none_or(|best| off.abs() < best.0.abs()) {

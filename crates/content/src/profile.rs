@@ -22,7 +22,7 @@ pub struct Profile {
     pub blocks: ProfileBlocks,
     /// LZ4 sizes of the distinct blocks that are not zero.
     pub sizes: Vec<ProfileSize>,
-    /// Counts of which size follows which, among the blocks on which `packer_saving_percent` was found. From version 2 on.
+    /// Counts of pairs of consecutive sizes, among the blocks on which `packer_saving_percent` was measured. From version 2 on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub neighbours: Option<ProfileNeighbours>,
     /// Contents that come more than once.
@@ -75,7 +75,7 @@ fn none(count: &u64) -> bool {
     *count == 0
 }
 
-/// Counts of which LZ4 size follows which, in a few classes.
+/// Counts of pairs of consecutive LZ4 sizes, in a few classes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProfileNeighbours {
@@ -130,7 +130,7 @@ impl Profile {
     /// Reads a profile.
     ///
     /// # Errors
-    /// It is no profile, one of another version, or one whose figures contradict each other. `name` goes into the message.
+    /// Fails if it is not a profile, has another version, or has figures that contradict each other. `name` goes into the message.
     pub fn read(json: &str, name: &str) -> Result<Self, ContentError> {
         #[derive(Deserialize)]
         struct Version {
@@ -171,7 +171,7 @@ impl Profile {
         }
         let unit = self.block_bytes;
         if !unit.is_power_of_two() || !(512..=1 << 30).contains(&unit) {
-            return Some(format!("block_bytes = {unit} is no power of two from 512 on"));
+            return Some(format!("block_bytes = {unit} is not a power of two from 512 on"));
         }
         if blocks.unique == 0 && blocks.duplicate > 0 {
             return Some("there are duplicates of nothing".into());
@@ -207,12 +207,12 @@ impl Profile {
             return Some("reuse has more contents or duplicates than there are".into());
         }
         (blocks.duplicate > 0 && duplicates == 0)
-            .then(|| "reuse says nothing of the duplicates".into())
+            .then(|| "reuse lists none of the duplicates".into())
     }
 }
 
 impl ProfileNeighbours {
-    /// Classes that are told apart at most.
+    /// Largest number of classes.
     const MOST: usize = 64;
 
     fn contradiction(&self, unit: u64) -> Option<String> {

@@ -59,9 +59,9 @@ pub(crate) struct Rounds {
 /// written, so that VDO sees its first duplicate while it still processes the block, and stores it uncompressed.
 #[derive(Debug, Clone, Copy)]
 struct Beginning {
-    /// Duplicates that are of contents of the beginning.
+    /// Number of duplicates that repeat contents of the beginning.
     duplicates: u64,
-    /// Contents that these duplicates are of.
+    /// Number of contents that these duplicates repeat.
     contents: u64,
     /// Duplicates between one content that joins and the next.
     step: u64,
@@ -88,7 +88,7 @@ impl Beginning {
 
     const NONE: Self = Self { duplicates: 0, contents: 1, step: 1 };
 
-    /// The content that duplicate number `duplicate` is of.
+    /// The content that duplicate number `duplicate` repeats.
     #[cold]
     fn at(self, duplicate: u64, shares: Shares) -> u64 {
         let joined = (duplicate / self.step + 1).min(self.contents);
@@ -107,7 +107,7 @@ pub(crate) struct Cursor {
     number: u64,
     first: u64,
     contents: u64,
-    /// The pass that `order` is of: its start in the round, and its length; 0 before there is one.
+    /// The pass to which `order` belongs: its start in the round, and its length, which is 0 before the first pass.
     pass: (u64, u64),
     order: Permutation,
     ranks: Permutation,
@@ -220,7 +220,7 @@ impl Rounds {
         }
     }
 
-    /// The content that duplicate number `duplicate` is of.
+    /// The content that duplicate number `duplicate` repeats.
     #[inline]
     pub fn at(&self, duplicate: u64, cursor: &mut Cursor) -> u64 {
         match duplicate.checked_sub(self.beginning.duplicates) {

@@ -1,6 +1,6 @@
 //! The way in which LZ4 writes data: sequences of literals and a match, by which packing and unpacking take their time.
 //!
-//! A profile keeps, for a few classes of LZ4 sizes, how long literals and matches are. That tells nothing of the bytes.
+//! A profile keeps, for a few classes of LZ4 sizes, how long literals and matches are. That reveals nothing about the bytes.
 
 use reduce::BLOCK;
 use serde::{Deserialize, Serialize};

@@ -71,8 +71,8 @@ impl Source {
         &self.contents
     }
 
-    /// Blocks that this job has got so far, where each job has an order of its own: the state that a restart needs. Where
-    /// jobs share one, see [`Contents::position`].
+    /// Number of blocks that this job has got so far, if each job has a separate order: the state that a restart needs. If jobs share an order, see
+    /// [`Contents::position`].
     pub fn position(&self) -> u64 {
         self.position
     }

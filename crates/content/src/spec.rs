@@ -6,7 +6,7 @@ use units::{Bytes, Percent};
 
 use crate::{Compress, ContentError, Distance, Domain, Popularity, ProfileSource, Scope, Texture};
 
-/// Reach of duplicates unless told otherwise, in distinct blocks.
+/// Default reach of duplicates, in distinct blocks.
 const WINDOW: u64 = 16_384;
 
 /// The content of written blocks, as asked for.
@@ -45,7 +45,7 @@ pub struct ContentSpec {
     /// Duplicates are out of line with blocks by this much.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub misaligned: Option<Bytes>,
-    /// Reproduces the reducibility of real data; no other key but `domain`, `texture` may stand beside it.
+    /// Reproduces the reducibility of real data; of the other keys it allows only `domain`, `texture`, and a `block` of the profile's size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<ProfileSource>,
 }

@@ -29,7 +29,7 @@ impl Runs {
     #[inline]
     fn bits_in(self, stratum: u64) -> u32 {
         let longer = u64::from(self.longer);
-        // Rounded, so that the first strata have their share too.
+        // Rounded, so that the first strata get their share as well.
         let upto = |n: u64| n.wrapping_mul(longer).wrapping_add(1 << 15) >> 16;
         (self.bits + u32::from(upto(stratum + 1) > upto(stratum))).min(BITS)
     }

@@ -2,7 +2,7 @@
 //!
 //! Each stream has a share of the new blocks and of the duplicates, dealt by two tables of 4096 entries. The kth copy of a content comes
 //! when its stream has written k lags more of new blocks, in permuted order within a window; before a lag has been written,
-//! duplicates are of the older half of the stream.
+//! duplicates repeat contents of the stream's older half.
 
 use units::{Permutation, Seed};
 
@@ -12,7 +12,7 @@ use crate::strata::{STRATUM, Strata, mix};
 
 /// Denominator of a stream's duplicates per new block.
 const WHOLE: u64 = 1_000_000_000;
-/// With fewer new blocks of its own between two copies, a stream cannot keep its distance accurately.
+/// A stream with fewer new blocks than this between two copies cannot keep its distance accurately.
 const COARSE: f64 = 4.0;
 
 /// Attempts to find a content that belongs to no stream.
@@ -161,7 +161,7 @@ impl Streams {
                 streams[usize::from(*stream)].places.push(place as u16);
             }
         }
-        // Shares of duplicates sum to all: every turn is some stream's, unless there are none at all.
+        // Shares of duplicates sum to all: every turn belongs to a stream, unless there are no duplicates at all.
         let turns = turns.into_iter().map(Option::unwrap_or_default).collect();
         let free = new_turns.iter().map(Option::is_none).collect();
         Self { seed: seed.0, min_reuse_lag: 0, streams, free, turns }

@@ -21,8 +21,8 @@ pub(crate) const TEXTS: usize = 512;
 const VOCABULARIES: usize = 8;
 /// The most of a block that is shared.
 const MOST_SHARED: f64 = 0.99;
-/// Shortest and longest pieces of a vocabulary, bytes: those where next to nothing is shared, and where nearly all is. Blocks have the pieces
-/// in different orders, or a processor would learn to predict them.
+/// Shortest and longest pieces of a vocabulary, bytes: the shortest if blocks share next to nothing, the longest if they share nearly all. Blocks
+/// have the pieces in different orders, or a processor would learn to predict them.
 const PIECE: std::ops::RangeInclusive<usize> = 24..=2048;
 /// LZ4 size of what can still be called text, bytes of a block.
 const LEAST_PACKED: f64 = 0.9 * BLOCK as f64;
@@ -110,7 +110,7 @@ impl TextWriter {
         factor: &mut u64,
     ) -> Option<(Vec<u8>, usize)> {
         for tried in 0..TRIED {
-            // Where so much is shared that the rest cannot make up for it, less is shared.
+            // If so much is shared that the rest cannot make up for it, less is shared.
             let length = shared.length * (TRIED - tried / LESS * LESS) / TRIED;
             let mut text = Passage::after(shared.pieces(length, &mut self.rng), &mut self.rng);
             text.write(drawn, *factor, BLOCK, &mut self.rng);

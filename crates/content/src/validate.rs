@@ -105,7 +105,7 @@ impl ContentSpec {
             let key = if self.distance.is_some() { "distance" } else { "window" };
             return refused(
                 key,
-                "live duplicates are of a pool that is drawn from at each write, \
+                "live duplicates are drawn from a pool at each write, \
                  so that overwrites keep their share; how far back they reach follows from that",
             );
         }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A doubt about a content. Typed, so that it can be stored beside the result.
+/// A doubt about a content. Typed, so that it can be stored with the result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Warning {

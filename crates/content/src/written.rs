@@ -1,4 +1,4 @@
-//! The written scope: what each position in the order of writing holds (a new block, a zero block, or a duplicate of which content).
+//! The written scope: the block at each position in the order of writing (a new block, a zero block, or a duplicate and the content that it repeats).
 //!
 //! It is a pure function of spec, seed and position, so that any number of jobs can ask for any position, also after a restart.
 //! [`Shares`] deal the kinds by counting: after any number of blocks each count is within one of what was asked.

@@ -29,7 +29,7 @@ pub enum Bytewise {
     Blocks {
         /// Number of the first block.
         first: u64,
-        /// Number of the copy of the tree, in which some blocks are replaced by blocks of its own; 0 is the first tree, where none are.
+        /// Number of the copy of the tree; each copy replaces some blocks by new ones. 0 is the first tree, which replaces none.
         copy: u32,
     },
     /// Blocks of changed content, from this number on: no other file has them.

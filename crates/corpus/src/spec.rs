@@ -111,7 +111,7 @@ impl CorpusSpec {
         match self.alike {
             Alike::Alone => {}
             Alike::Copies { trees, changed_blocks } => text.push_str(&format!(
-                "; {trees} trees, each of which differs from the first in {changed_blocks} of the blocks"
+                "; {trees} trees, each with {changed_blocks} of its blocks changed from the first"
             )),
             Alike::Generations { trees, changed_files } => text.push_str(&format!(
                 "; {trees} generations with hard links, {changed_files} of the files changed in each"

@@ -43,12 +43,12 @@ pub fn save(store: &Store, to: impl Write) -> io::Result<()> {
 /// Reads what [`save`] wrote: a store that holds at most `most` bytes.
 ///
 /// # Errors
-/// When it cannot be read, is damaged, or is of a disk whose size is not `size` bytes.
+/// When it cannot be read, is damaged, or belongs to a disk whose size is not `size` bytes.
 pub fn load(from: impl Read, size: u64, most: Bytes) -> io::Result<Store> {
     let bad = |why| io::Error::new(io::ErrorKind::InvalidData, why);
     let mut from = Summed { inner: from, sum: crc32fast::Hasher::new() };
     if &number::<8>(&mut from)? != MAGIC {
-        return Err(bad("these are no contents of a disk"));
+        return Err(bad("these are not the contents of a disk"));
     }
     if u64::from_le_bytes(number(&mut from)?) != size {
         return Err(bad("they are of a disk of another size"));

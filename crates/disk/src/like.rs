@@ -15,7 +15,7 @@ use crate::scalar::Scalar;
 pub struct Like {
     /// The profile's name.
     pub base: String,
-    /// Values in place of its own.
+    /// Values that replace the profile's.
     pub with: BTreeMap<String, Scalar>,
 }
 

@@ -72,7 +72,7 @@ impl Limit {
             ("throughput", self.throughput.is_some() && flows),
         ] {
             if twice {
-                let what = "limits reads and writes together beside a limit of one of them";
+                let what = "limits reads and writes together, and another key limits one of them";
                 let help = format!("give either {key}, or read_{key} and write_{key}");
                 return Err(Error::bad(format!("limit.{key}"), what, help));
             }

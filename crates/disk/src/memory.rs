@@ -4,7 +4,7 @@ use units::Bytes;
 
 use crate::error::{Error, Result};
 
-/// Bytes of memory that are left to the machine beside the disks.
+/// Bytes of memory that the disks leave to the machine.
 const MARGIN: u64 = 256 * Bytes::MIB;
 
 /// Refuses disks that may hold `needed`, with a margin, where `available` is less.

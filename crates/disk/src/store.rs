@@ -270,7 +270,7 @@ impl Store {
         self.volatile.entry(sector).or_default().push(Version { number, page });
     }
 
-    /// Puts a page on the medium in place of the present one; the page is counted as held already.
+    /// Replaces the present page on the medium; the new page is counted as held already.
     fn put(&mut self, sector: u64, page: Option<Page>) {
         let (leaf, place) = ((sector / LEAF as u64) as usize, (sector % LEAF as u64) as usize);
         let Some(slot) = self.medium.get_mut(leaf) else { return };

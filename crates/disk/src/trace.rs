@@ -151,7 +151,7 @@ impl<W: Write> Writer<W> {
 /// A whole trace.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trace {
-    /// The disk that it is of.
+    /// The disk whose requests it has.
     pub header: Header,
     /// Its requests, in the order of their replies.
     pub records: Vec<Record>,
@@ -171,10 +171,10 @@ impl Trace {
     /// Reads a trace; an error says in words what is wrong with it.
     pub fn read(mut input: impl Read) -> std::result::Result<Self, String> {
         let mut start = [0; MAGIC.len() + 4];
-        input.read_exact(&mut start).map_err(|_| "is no trace of a disk".to_owned())?;
+        input.read_exact(&mut start).map_err(|_| "is not a trace of a disk".to_owned())?;
         let (magic, length) = start.split_at(MAGIC.len());
         if magic[..7] != MAGIC[..7] {
-            return Err("is no trace of a disk".into());
+            return Err("is not a trace of a disk".into());
         }
         if magic[7] != MAGIC[7] {
             return Err(format!("is a trace of version {}, and 1 is known", magic[7]));

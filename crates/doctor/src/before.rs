@@ -62,7 +62,7 @@ pub(crate) const RULES: [PlanRule; 7] = [
     },
     Rule {
         id: "bytes_in_flight_differ",
-        text: "Variants differ in block size and in bytes in flight: which of the two makes a difference cannot be told.",
+        text: "Variants differ in block size and in bytes in flight: the result cannot show which of the two makes a difference.",
         reads: "block_size, jobs and depth of a measured load in all variants",
         threshold: None,
         remedy: "Keep jobs x depth x block size: depth_unit = \"4k\" counts depth in blocks of 4 KiB.",

@@ -26,7 +26,7 @@ pub(crate) const RULES: [ResultRule; 37] = [
     Rule {
         id: "figures_contradict",
         text: "Figures of a variant contradict each other.",
-        reads: "rates and percentiles beside counts, histograms and interval rows",
+        reads: "rates and percentiles, compared with counts, histograms and interval rows",
         threshold: None,
         remedy: "Run the experiment again: somebody changed them, or Fathom has a fault to report.",
         source: "docs/results.md",
@@ -46,7 +46,7 @@ pub(crate) const RULES: [ResultRule; 37] = [
         text: "The result is incomplete: figures rest on what is there, and what is missing was not examined.",
         reads: "states of the cells, and what those that are done hold of their plan",
         threshold: None,
-        remedy: "Repeat the command that began it, with --resume DIR in place of --out: runs that ended well are kept.",
+        remedy: "Repeat the command that began it, with --resume DIR instead of --out: runs that ended well are kept.",
         source: "docs/results.md",
         check: rules::run::incomplete,
     },
@@ -71,7 +71,7 @@ pub(crate) const RULES: [ResultRule; 37] = [
     Rule {
         id: "kernels_differ",
         text: "Cells ran on different kernels, which the experiment does not ask for.",
-        reads: "the kernel of each cell, and what the plan says of its variant's machine",
+        reads: "the kernel of each cell, and the machine that the plan asks for",
         threshold: None,
         remedy: "Run the experiment again, on one kernel from beginning to end.",
         source: "docs/method.md",
@@ -178,8 +178,8 @@ pub(crate) const RULES: [ResultRule; 37] = [
     },
     Rule {
         id: "reads_reach_no_disk",
-        text: "Most of what a measured load read came from no disk: its figures are of reads that find nothing, or of a cache.",
-        reads: "bytes that a load with direct I/O read, and bytes read from the devices under the stack meanwhile",
+        text: "Most of what a measured load read came from no disk: its figures describe reads that find nothing, or a cache.",
+        reads: "bytes that a load with direct I/O read, and bytes that were read from the devices under the stack while it ran",
         threshold: Threshold::below(rules::load::FROM_DEVICE_PERCENT, Unit::Percent),
         remedy: "Write the range first, without zero blocks.",
         source: "docs/method.md",
@@ -269,7 +269,7 @@ pub(crate) const RULES: [ResultRule; 37] = [
     Rule {
         id: "uneven_course",
         text: "Throughput did not keep one level within the runs: a mean over them describes no state.",
-        reads: "where throughput changes within most runs, whether it still changes at their end, and its lowest interval beside the median",
+        reads: "where throughput changes within most runs, whether it still changes at their end, and its lowest interval compared with the median",
         threshold: Threshold::below(rules::course::DROPPED_PERCENT, Unit::Percent),
         remedy: "Look at throughput over time; bring the layer to its state first, or let the load run until it is steady.",
         source: "docs/method.md; thesis 4.1",
@@ -278,7 +278,7 @@ pub(crate) const RULES: [ResultRule; 37] = [
     Rule {
         id: "virtual_machine",
         text: "The run was in a virtual machine: ratios and space count, speed depends on the machine around it, too.",
-        reads: "the accelerator, and what the machine says of itself",
+        reads: "the accelerator, and what the machine reports about itself",
         threshold: None,
         remedy: "For absolute speed run on devices of a machine of its own (fathom run).",
         source: "slides on VDO",

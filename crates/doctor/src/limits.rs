@@ -41,8 +41,8 @@ pub fn joined<'a>(
     joined
 }
 
-/// Returns message and evidence of another finding of the same rule, each only where it differs from that of the first by more than the name of
-/// what it is of; "the same" where neither does.
+/// Returns message and evidence of another finding of the same rule, each only if it differs from that of the first by more than the name of
+/// the subject; "the same" if neither does.
 pub fn also(first: &Finding, other: &Finding) -> String {
     let of = |finding: &Finding| match finding.subject.as_deref() {
         Some(subject) if !subject.is_empty() => finding.message.replace(subject, ""),

@@ -26,13 +26,14 @@ impl Share {
         100.0 * had as f64 / all.max(1) as f64
     }
 
-    /// Returns text such as `4 of 5 runs`, with `runs` as the word for them, and the count among the others where there are any.
+    /// Returns text such as `4 of 5 runs`, with `runs` as the word for them, and the count among the
+    /// others, which gave no figures, if there are any.
     pub(crate) fn text(self, runs: &str) -> String {
         let ((had, all), (others_had, others)) = (self.with_figures, self.without_figures);
         match (all, others_had) {
             _ if others == 0 => format!("{had} of {all} {runs}"),
             (0, _) => format!("{others_had} of {others} {runs} that gave no figures"),
-            (_, 0) => format!("{had} of {all} {runs}, beside {others} that gave no figures"),
+            (_, 0) => format!("{had} of {all} {runs}; {others} more gave no figures"),
             _ => {
                 format!("{had} of {all} {runs}, and {others_had} of {others} that gave no figures")
             }

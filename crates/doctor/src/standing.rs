@@ -97,9 +97,9 @@ fn looked_at(stack: &StandingStack, of: &str, rules: usize) -> Finding {
 fn not_read(stack: &StandingStack) -> Finding {
     let takes_root = stack.missing.iter().any(|why| why.contains("root"));
     let remedy = if takes_root {
-        "Try it as root: rules that need what is missing said nothing."
+        "Try it as root: rules that need what is missing were not checked."
     } else {
-        "Rules that need what is missing said nothing."
+        "Rules that need what is missing were not checked."
     };
     Finding {
         rule: NOT_READ.to_owned(),

@@ -1,4 +1,4 @@
-//! Suspicions put to the test: the changes that would remove a limit, and what measurements of them say. The measuring is done by others: a command
+//! Tests of suspected limits: the changes that would remove a limit, and the outcome of measuring them. The measuring is done by others: a command
 //! that proves one finding, or a tuner that goes on from what was confirmed.
 
 use analysis::Analysis;
@@ -6,7 +6,7 @@ use results::model::{Change, Finding, ProofOutcome, ProofRound};
 use results::read::ResultSet;
 use stats::Verdict;
 
-/// A limit that a change of settings would take away.
+/// A limit that a change of settings would remove.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Suspect {
     /// The finding, by its place in the list.
@@ -17,7 +17,7 @@ pub struct Suspect {
     pub variant: String,
     /// The measured stage that it was found in.
     pub stage: String,
-    /// Changes that would take the limit away.
+    /// Changes that would remove the limit.
     pub changes: Vec<Change>,
 }
 
@@ -68,7 +68,7 @@ pub enum Next {
 }
 
 /// Returns the next thing to do after these rounds. A change that was better once is measured once more before it is confirmed: of many changes
-/// without effect, some look good once. Where neither more nor less of a figure is better, no change can be said to help.
+/// without effect, some look good once. If neither more nor less of a figure is better, no change is confirmed.
 pub fn next(rounds: &[ProofRound]) -> Next {
     let is = |verdict: Verdict| move |round: &&ProofRound| round.verdict == verdict.word();
     let none = |verdict| !rounds.iter().any(|round| is(verdict)(&round));
@@ -83,8 +83,8 @@ pub fn next(rounds: &[ProofRound]) -> Next {
     }
 }
 
-/// Returns the verdict of a round on the first question that the experiment asks of `stage`, with the name of that figure; `None` where
-/// nothing has a verdict. Where only other stages have one, the round is unclear: they say nothing of a limit that was found elsewhere.
+/// Returns the verdict of a round on the first question that the experiment asks of `stage`, with the name of that figure; `None` if
+/// nothing has a verdict. If only other stages have one, the round is unclear: they prove nothing about a limit that was found elsewhere.
 pub fn round(result: &ResultSet, analysis: &Analysis, stage: &str) -> Option<(String, ProofRound)> {
     let judged = || analysis.comparisons.iter().filter(|comparison| comparison.verdict.is_some());
     // A single measured stage has no name here.

@@ -1,5 +1,5 @@
-//! The cost of recording one I/O, beside hdrhistogram's own and a reading of the clock: nanoseconds of CPU time, the least of nine runs. `cargo bench
-//! -p engine --bench record`.
+//! The cost of recording one I/O, compared with hdrhistogram's own and with a reading of the clock: nanoseconds of CPU time, the least of nine runs.
+//! `cargo bench -p engine --bench record`.
 
 use std::hint::black_box;
 use std::io::Write;
@@ -11,7 +11,7 @@ use sys::stamps::Stamps;
 
 const IOS: u64 = 4_000_000;
 
-/// CPU time of `work` per I/O, nanoseconds, on a thread of its own.
+/// CPU time of `work` per I/O, nanoseconds, on a separate thread.
 fn cost(work: impl Fn() + Sync) -> f64 {
     let once = || {
         std::thread::scope(|scope| {

@@ -24,7 +24,7 @@ fn read(file: i32, memory: &mut [u8; BLOCK], at: u64) -> usize {
     unsafe { raw_syscall!(Sysno::pread64, file, memory.as_mut_ptr(), BLOCK, at) }
 }
 
-/// The call at the bottom of `FRAMES` functions, each of which returns.
+/// The call at the bottom of `FRAMES` nested functions, which all return.
 #[inline(never)]
 fn framed<const FRAMES: u8>(file: i32, memory: &mut [u8; BLOCK], at: u64) -> usize {
     // What comes after the call keeps each frame: none may end in a jump to the next.

@@ -1,4 +1,4 @@
-//! The cost of verification: nanoseconds for a block of 4 KiB that is right, beside a crc32c of the same block. `cargo bench -p engine --bench
+//! The cost of verification: nanoseconds for a block of 4 KiB that is right, compared with a crc32c of the same block. `cargo bench -p engine --bench
 //! verify`; CPU time, interleaved repeats.
 //!
 //! First for blocks that are in the cache (the least of the repeats); then for blocks that a system call has just read from a file in memory, as a

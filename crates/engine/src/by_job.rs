@@ -16,8 +16,8 @@ struct JobCount {
     errors: u64,
 }
 
-/// The tally of all jobs together, the counts of each job, and each job's whole tally where figures per job are kept. Workers do not use it: each has
-/// a tally of its own, and these are merged here.
+/// The tally of all jobs together, the counts of each job, and each job's whole tally if figures per job are kept. Workers do not use it: each has a
+/// separate tally, and these are merged here.
 #[derive(Debug, Clone)]
 pub(crate) struct JobTallies {
     /// All jobs together.

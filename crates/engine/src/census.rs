@@ -11,8 +11,8 @@ use crate::sample::{self, SampleReceiver, SharedSampling};
 /// duplicate share near 0.2 points.
 pub(crate) const SAMPLE: u64 = 32_768;
 
-/// log2 of the factor by which the sample is enlarged if shares are of live data (what the addresses hold at the end): after ten overwrites live data
-/// are a tenth of the contents written.
+/// log2 of the factor by which the sample is enlarged if shares refer to live data (the contents of the addresses at the end): after ten overwrites
+/// live data are a tenth of the contents written.
 pub(crate) const AHEAD: u32 = 2;
 
 /// Capacity of all queues together: names (48 bytes each), and bytes of blocks whose LZ4 size is measured; each worker gets a minimum of both. The

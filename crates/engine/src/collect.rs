@@ -61,7 +61,7 @@ impl Collector {
 
     /// Takes what the workers have finished, and gives the rows of all intervals that every worker is through with.
     pub(crate) fn rows(&mut self) -> Result<Rows, EngineError> {
-        // Read before the buffers are: everything that a worker counted for the intervals before `reached` is by now in a buffer that it has left.
+        // Read before the buffers are: everything that a worker counted for the intervals before `reached` is then in a buffer that it has left.
         let reached = self.readers.iter().map(IntervalReader::reached).min().unwrap_or(u64::MAX);
         self.gather();
         let mut rows = Rows::default();

@@ -10,7 +10,7 @@ use crate::error::{EngineError, ErrorKind};
 pub(crate) struct CpuAffinity(Cpus);
 
 impl CpuAffinity {
-    /// The CPUs that a load asks for. Refuses a set of which only a part is allowed, since the kernel would silently pin to that part.
+    /// The CPUs that a load asks for. Refuses a set if only a part of it is allowed, since the kernel would silently pin to that part.
     pub(crate) fn of(wanted: Option<&Cpus>) -> Result<Option<Self>, EngineError> {
         let Some(wanted) = wanted else { return Ok(None) };
         let refused = |what: String, help: String| EngineError::new(ErrorKind::Usage, what, help);

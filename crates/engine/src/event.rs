@@ -47,7 +47,7 @@ pub struct Waiting {
     pub start_ns: u64,
     /// End of the last of them, nanoseconds of the clock.
     pub end_ns: u64,
-    /// I/Os of all operations that ended meanwhile, failed ones included; to within a fraction of a second.
+    /// I/Os of all operations that ended in that time, failed ones included; the time is exact to a fraction of a second.
     pub ios: u64,
     /// Their bytes.
     pub bytes: u64,
@@ -75,7 +75,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Progress of a load that ends after `duration_ns`, or after `total` bytes of which `done` are done, whichever is nearer.
+    /// Progress of a load that ends after `duration_ns`, or after `total` bytes, whichever is nearer; `done` bytes are done.
     pub(crate) fn of(
         elapsed_ns: u64,
         duration_ns: Option<u64>,

@@ -9,7 +9,7 @@ const CLAIM: usize = 16;
 
 /// A worker's access to its job.
 pub(crate) trait JobHandle: Send {
-    /// Calls `work` with the job, which nobody else uses meanwhile.
+    /// Calls `work` with the job; nobody else uses the job during the call.
     fn with<R>(&mut self, work: impl FnOnce(&mut Job) -> R) -> R;
 
     /// The next of the I/Os that this worker has claimed; `None` when the job has to be asked.

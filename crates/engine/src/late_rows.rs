@@ -13,7 +13,7 @@ const LATE_NS: u64 = 500_000_000;
 pub(crate) struct LateIntervals {
     /// Their start and end, nanoseconds of the clock.
     pub span_ns: (u64, u64),
-    /// I/Os that ended meanwhile; the next field is their bytes.
+    /// I/Os that ended in that time; the next field is their bytes.
     pub ios: u64,
     pub bytes: u64,
 }

@@ -58,11 +58,11 @@ pub use written_map::{WrittenMap, WrittenSince};
 
 use results::model::LoadSummary;
 
-/// Runs `load` to its end and returns its summary; passes rows and notices to `on` meanwhile.
+/// Runs `load` to its end and returns its summary; passes rows and notices to `on` while the load runs.
 ///
-/// An interrupt is no error: what was measured until then is in the summary (`ended_by: "interrupted"`). Failed I/Os are no error either: they are
-/// counted, and a target that gives nothing but errors ends the load (`ended_by: "errors"`). Fails when the target cannot be used, the load does not
-/// fit it, or the machine lacks what is needed.
+/// An interrupt is not an error: the summary has what was measured until then (`ended_by: "interrupted"`). Failed I/Os are not errors either: they
+/// are counted, and a target that gives nothing but errors ends the load (`ended_by: "errors"`). Fails when the target cannot be used, the load does
+/// not fit it, or the machine lacks what is needed.
 pub fn run(
     load: &Load,
     context: &Context,
@@ -144,7 +144,7 @@ fn driven_by_nothing(load: &Load) -> bool {
     load.targets.iter().any(|aim| matches!(aim.target, TargetSpec::Null { .. }))
 }
 
-/// Says of a target that keeps nothing that nothing was verified there. In virtual time that is nothing that would be missing.
+/// Adds to the summary that nothing was verified, since the target keeps no data. In virtual time this does not make the result incomplete.
 fn unverified(load: &Load, mut summary: LoadSummary) -> LoadSummary {
     let text = || "Nothing was verified: this target keeps no data".to_owned();
     match load.spec.verify {

@@ -20,7 +20,7 @@ use crate::written_map::WrittenMap;
 pub struct Load {
     /// Operations, pattern, depth, content and the condition that ends it.
     pub spec: LoadSpec,
-    /// The source of everything random. Each stage of a cell needs a seed of its own: with the same seed a later stage would write the content of an
+    /// The source of everything random. Each stage of a cell needs a separate seed: with the same seed a later stage would write the content of an
     /// earlier one again.
     pub seed: Seed,
     /// The targets of the I/O: one or more of the same kind.
@@ -53,7 +53,7 @@ impl Load {
         }
     }
 
-    /// The seed for one target: each target gets contents and addresses of its own.
+    /// The seed for one target: targets differ in contents and addresses.
     pub(crate) fn seed_of(&self, target: usize) -> Seed {
         if target == 0 { self.seed } else { self.seed.derive(&format!("target {target}")) }
     }
@@ -73,7 +73,7 @@ pub struct Aim {
 pub enum TargetSpec {
     /// A block device or a file, by its name.
     Path(PathBuf),
-    /// A block device or a file opened by a path other than its name, because the name may lead elsewhere by now: for example a descriptor
+    /// A block device or a file opened by a path other than its name, because the name may lead elsewhere now: for example a descriptor
     /// (`/proc/self/fd/5`) that the caller holds as long as the load goes on.
     Through {
         /// The name, for results and messages.

@@ -19,7 +19,7 @@ pub(crate) enum StopReason {
     MaxErrors,
 }
 
-/// The progress of one worker; on a cache line of its own.
+/// The progress of one worker; on a separate cache line.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct WorkerProgress {

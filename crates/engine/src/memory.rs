@@ -25,7 +25,7 @@ pub(crate) fn zeroed<T: Zeroable>(count: u64) -> Option<Box<[T]>> {
     if start.is_null() {
         return None;
     }
-    // SAFETY: the memory is of this layout, zeroed, which is a value of `T`, and owned by nobody else.
+    // SAFETY: the memory has this layout, is zeroed, which is a valid `T`, and has no other owner.
     Some(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(start, count)) })
 }
 

@@ -41,7 +41,7 @@ pub(crate) fn bring_down(
         Err(error) => return vec![sys::causes::chain(&error)],
     };
     let (sender, answers) = channel();
-    // In a thread of its own: a flush that hangs in the kernel must not hang the program.
+    // In a separate thread: a flush that hangs in the kernel must not hang the program.
     let work = move || {
         for (file, result) in copy.flushed() {
             if then == Then::Drop {

@@ -14,10 +14,10 @@
 //! * At greater depth on a target that does not block: io_uring, unless plain calls are far faster ([`rule::FAR`]) in both of their bursts and cost
 //!   no more CPU. Many threads that were fast once need not stay so: on CPUs that are used by others, too, they wait for each other.
 //!
-//! Where the kernel gives no io_uring, libaio takes its place; also where io_uring may write to the wrong place (on FUSE).
+//! Libaio takes the place of io_uring if the kernel offers no io_uring, or if io_uring may write to the wrong place (on FUSE).
 //!
-//! Nothing is probed where reads would not show how the load itself will behave: for loads that write, and where parts of a file were never written,
-//! since such reads end in memory and never reach a device. The choice then rests on what is known without a probe ([`rule::unprobed`]).
+//! Nothing is probed if reads would not show how the load itself will behave: for loads that write, and for files with parts that were never written,
+//! since reads of these end in memory and never reach a device. The choice then rests on what is known without a probe ([`rule::unprobed`]).
 
 mod rule;
 
@@ -145,9 +145,9 @@ fn measure(targets: &[Aim], spec: &LoadSpec, context: &Context) -> Result<Choice
     if threads <= MOST_THREADS {
         ways.push(Way::of(Driver::Sync, burst(Driver::Sync)?));
     }
-    // Through the page cache libaio is no real queue: each call does its I/Os one after the other.
+    // Through the page cache libaio is not a real queue: each call does its I/Os one after the other.
     if blocks && depth > 1 && spec.direct && queue == Driver::IoUring {
-        // Where the kernel does not offer it, it is left out.
+        // If the kernel does not offer libaio, it is left out.
         ways.extend(burst(Driver::Libaio).ok().map(|figure| Way::of(Driver::Libaio, figure)));
     }
     if ways.len() == 1 {

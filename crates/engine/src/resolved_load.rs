@@ -67,7 +67,7 @@ fn tail(spec: &LoadSpec, target: &str, range: &Range) -> Option<String> {
     let block = spec.largest_io();
     (tail > Bytes(0)).then(|| {
         format!(
-            "The last {} of {bytes} of {target} are never reached: the range is no whole number of blocks of {}",
+            "The last {} of {bytes} of {target} are never reached: the range is not a whole number of blocks of {}",
             exact(tail),
             exact(block)
         )
@@ -298,7 +298,7 @@ impl ResolvedLoad {
     }
 }
 
-/// The content of each target: one of its own, or one that all share (domain `all`).
+/// The content of each target: a separate one, or one that all share (domain `all`).
 fn contents(load: &Load, ranges: &[Range]) -> Result<Vec<Contents>, EngineError> {
     let spec = &load.spec.content;
     let make = |generator: u16, bytes: u64| {

@@ -242,7 +242,7 @@ impl BlockSampler {
     }
 }
 
-/// Raises the shift until the sample no longer contains the content, as told by `has`.
+/// Raises the shift until, according to `has`, the sample no longer contains the content.
 #[cold]
 fn stricter(shift: &Shift, has: impl Fn(u32) -> bool) {
     let refused = (shift.get()..reduce::MAX_SHIFT).find(|&shift| !has(shift));

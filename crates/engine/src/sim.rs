@@ -1,4 +1,4 @@
-//! The backend in virtual time: the same operations, content and census, with a model in place of the target.
+//! The backend in virtual time: the same operations, content and census, with a model instead of the target.
 //!
 //! An I/O waits for the first free server of the model and occupies it for its service time: a base that depends on the direction, a part that
 //! depends on the size, and a random spread drawn from the seed. The seed determines everything.
@@ -57,7 +57,7 @@ struct Simulation<'a> {
     receivers: Vec<SampleReceiver>,
     common: SharedSampling,
     census: Census,
-    /// I/Os between two polls of the queues, so few that no queue gets half full meanwhile.
+    /// I/Os between two polls of the queues, so few that no queue gets half full between them.
     look_after: u64,
     devices: Vec<Device>,
     events: BinaryHeap<Reverse<SimEvent>>,
@@ -68,7 +68,7 @@ struct Simulation<'a> {
     buffer: Vec<u8>,
     depth: Vec<Depth>,
     in_flight: Vec<usize>,
-    /// The sender to which each job logs its I/Os; empty where there is no log.
+    /// The sender to which each job logs its I/Os; empty if no log is kept.
     logs: Vec<LogSender>,
     /// Tells for each job whether it has begun all of its I/Os.
     done: Vec<bool>,
@@ -291,7 +291,7 @@ pub(crate) fn run(
     on(Event::Started(Started {
         target: resolved.bytes(),
         backend: Driver::Sim.name().into(),
-        // There is no page cache before a model; whether one was asked for is all there is to say.
+        // A model has no page cache; this only repeats whether one was asked for.
         direct: load.spec.direct,
     }));
     let shape = resolved.shape(load);

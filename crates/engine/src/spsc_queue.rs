@@ -42,7 +42,7 @@ pub(crate) struct Capacity {
     pub places: usize,
     /// Payload bytes of each place, in addition to its entry.
     pub bytes: usize,
-    /// Tells whether everything that is expected fits: then there is no back-pressure before the queue is full.
+    /// Tells whether everything that is expected fits: then nothing slows the sender down before the queue is full.
     pub holds_all: bool,
 }
 

@@ -64,7 +64,7 @@ impl StallDetector {
         now_ns.saturating_sub(self.seen.1)
     }
 
-    /// Tells whether workers that have not ended by now are stuck in the kernel, so that no I/O will end any more.
+    /// Tells whether the workers that have not ended are stuck in the kernel, so that no further I/O will end.
     pub(crate) fn is_lost(&mut self, now_ns: u64, halted: bool, level: Level) -> bool {
         if !halted && now_ns < self.deadline_ns {
             return false;

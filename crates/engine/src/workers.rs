@@ -99,8 +99,8 @@ impl WorkerSetup<'_> {
         if self.driver == Driver::Sync { self.resolved.depth } else { 1 }
     }
 
-    /// The verifier of one worker of job number `job`. Each worker has its own, so that threads that share a job compare blocks
-    /// outside of its lock.
+    /// The verifier of one worker of job number `job`. Each worker has a separate verifier, so that threads that share a job compare blocks outside
+    /// of the job's lock.
     fn worker_verifier(&self, job: usize) -> Option<WorkerVerifier> {
         let depth = if self.driver == Driver::Sync { 1 } else { self.resolved.depth };
         let worker_verifier =

@@ -1,7 +1,7 @@
 //! Measures how much work LZ4 and zstd have with data, and with what its profile makes: `cost FILE...`.
 //!
-//! Each file is data of one kind, in whole blocks. Times are for each block of 4 KiB, of liblz4 1.8.0 where it packs and of `lz4_flex` where it
-//! unpacks, the least of some rounds for each slice, in which the data and what is made take turns.
+//! Each file is data of one kind, in whole blocks. Times are per block of 4 KiB; LZ4 packs with liblz4 1.8.0, and unpacks with `lz4_flex`.
+//! In each round the data and what is made take turns; for each slice the shortest time of some rounds counts.
 #![allow(clippy::print_stdout, clippy::expect_used, reason = "an example")]
 
 use std::path::PathBuf;

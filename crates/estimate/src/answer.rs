@@ -13,7 +13,7 @@ pub const SCHEMA: u32 = 1;
 pub struct Answer {
     /// Version of this schema, [`SCHEMA`].
     pub schema: u32,
-    /// True when everything was read; false after an interrupt, or where something could not be read: all figures are of what was read.
+    /// True when everything was read; false after an interrupt, or if something could not be read: all figures cover only what was read.
     pub complete: bool,
     /// Tells whether the LZ4 size of every content was taken.
     pub exact: bool,
@@ -133,7 +133,7 @@ pub struct PackerAnswer {
     pub compressed_blocks: u64,
     /// Saving of packing on stored blocks, percent.
     pub saving_percent: Option<f64>,
-    /// Blocks that could have been packed, but were written again meanwhile.
+    /// Blocks that could have been packed, but whose content was written again while they waited for that.
     pub cancelled: u64,
 }
 
@@ -157,7 +157,7 @@ pub struct Spread {
     pub references: Vec<Count>,
 }
 
-/// One directory, without those below it that are told apart.
+/// One directory, without those below it that have an entry of their own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Directory {
     /// Its name.

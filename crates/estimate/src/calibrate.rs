@@ -16,13 +16,13 @@ use crate::ladder::{self, STRATA, taken_by};
 
 /// Samples that are tried in a stretch, at most.
 const MOST_SAMPLES: u64 = 64;
-/// A stretch with fewer stored blocks says nothing.
+/// A stretch with fewer stored blocks is not used.
 const LEAST: usize = 64;
 
 /// Sums over the stretches where the same share of sizes is taken.
 #[derive(Debug, Clone, Copy, Default)]
 struct Stratum {
-    /// Blocks that were stored, of which one size in 2^n was taken.
+    /// Stored blocks; the size of one in 2^n of them was taken.
     stored: f64,
     stretches: f64,
     blocks: f64,

@@ -176,8 +176,8 @@ fn sampled(scale: &Scale, shift: u32, total: u64) -> Sampled {
     let data = figures.data as f64 / total.max(1) as f64;
     let share = scale.physical_share().unwrap_or(1.0);
     let stored = scale.blocks(figures.stored) / total.max(1) as f64;
-    // They are nearly independent: which contents are followed, of which of them sizes are taken, and in which stretches
-    // the packer was seen with all sizes.
+    // Three draws are nearly independent: of the contents that are followed, of those of them whose sizes are taken, and of the stretches
+    // in which the packer was seen with all sizes.
     let from_duplicates = data * figures.duplicate_error * share;
     let drawn = figures.physical_share_error().max(scale.correction.drawn);
     let from_sizes = stored * drawn.hypot(scale.correction.error);

@@ -32,7 +32,7 @@ pub fn stretches_to_one(shift: u8) -> u64 {
     2 << shift
 }
 
-/// The stretch of a job, if it is one in which every size is taken, so that the effect of the sample of sizes on the packer can be seen
+/// Returns the stretch of a job if every size is taken in it, so that the effect of the sample of sizes on the packer can be seen
 /// ([`crate::calibrate`]). These stretches add half as many sizes as the sample itself has.
 pub fn stretch(job: u64, shift: u8) -> Option<u64> {
     let (stretch, every) = (job / STRETCH, stretches_to_one(shift));

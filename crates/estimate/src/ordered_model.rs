@@ -30,7 +30,7 @@ pub struct Whole {
     pub figures: Figures,
     /// The correction of the packer's figure.
     pub correction: Correction,
-    /// Counts of which LZ4 size follows which.
+    /// Counts of LZ4 sizes that follow each other.
     pub neighbours: Neighbours,
     /// One content in 2^`shift` was followed.
     pub shift: u32,

@@ -23,13 +23,14 @@ pub fn page(answer: &Answer) -> String {
         header.top style="padding-left:0;padding-right:0" {
             p.kicker { b { "Estimate" } span { (answer.paths.join(", ")) } span { (bytes(answer.bytes as f64)) " read" } }
             h1 { "VDO would save " (percent(answer.vdo.saving_percent)) " of " (if answer.complete { "this data" } else { "what was read of this data" }) }
-            @if !answer.complete && answer.sizing.is_none() { div.banner role="note" { b { "Not everything was read. " } "All figures are of what was read." } }
+            @if !answer.complete && answer.sizing.is_none() { div.banner role="note" { b { "Not everything was read. " }
+                "All figures cover only what was read." } }
             @if let Some(sizing) = &answer.sizing { div.banner role="note" {
                 b { (answer.verdict(sizing)) ". " } (bytes(sizing.overhead_bytes as f64)) " of it are VDO's own, however little is stored; \
                 both keep " (Unit::Percent.show(sizing.headroom_percent)) " of their blocks free." } }
             @if answer.sources.unreadable + answer.sources.changed > 0 { div.banner role="note" {
                 b { "Not all was read. " } (grouped(answer.sources.unreadable)) " could not be read, "
-                (grouped(answer.sources.changed)) " changed meanwhile." } }
+                (grouped(answer.sources.changed)) " changed while they were read." } }
             @if answer.sources.in_use > 0 { div.banner role="note" {
                 b { (grouped(answer.sources.in_use)) " in use while read. " } (answer.sources.in_use_named.iter().map(|one| format!("{}: {}", one.path, one.what)).collect::<Vec<_>>().join(", ")) } }
             @if answer.sources.left_out > 0 { div.banner role="note" {

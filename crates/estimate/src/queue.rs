@@ -87,7 +87,7 @@ impl Taker<'_> {
         job
     }
 
-    /// Returns the blocks of all jobs that were handed out; the same for all once there is no job left.
+    /// Returns the blocks of all jobs that were handed out; every taker gets the same number once there is no job left.
     pub fn blocks(&self) -> u64 {
         self.0.state().blocks
     }

@@ -14,7 +14,7 @@ use crate::ladder;
 use crate::source::{JOB, Job, Piece, Tally};
 
 /// Blocks that are named before the first of them is compressed: they stay in the cache, and their remembered sizes are
-/// prefetched meanwhile.
+/// prefetched in that time.
 const BATCH: usize = 8;
 /// log2 of the number of sizes that all workers remember together (512 KiB), until there are enough duplicates for more (8 MiB).
 const FEW_BITS: u32 = 16;

@@ -68,7 +68,7 @@ pub(crate) fn read(
         }
     }
     for (i, stage) in stages.iter().enumerate() {
-        // The points of a sweep have names of their own.
+        // The points of a sweep have separate names.
         let taken = |name: &String| stages[..i].iter().any(|other| other.is_called(name));
         if let Some(name) = stage.names().find(taken) {
             let message = format!("Two stages are called '{name}'");
@@ -175,7 +175,7 @@ fn deadline(table: &mut Table) -> Result<Option<Nanos>, Diagnostic> {
     Ok(Some(value))
 }
 
-/// Refuses to measure what has no figures of its own.
+/// Refuses to measure a stage that itself has no figures.
 fn unmeasured(measured: bool, places: &Places, kind: &KindFacts) -> Result<(), Diagnostic> {
     let Some(instead) = kind.instead.filter(|_| measured) else { return Ok(()) };
     let message = format!("{} has no figures of its own, so it cannot be measured", kind.what);

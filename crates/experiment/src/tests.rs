@@ -46,7 +46,7 @@ mod textures;
 mod trials;
 mod variants;
 
-/// Returns what is said of the only mistake in `text`, which has to be in a line with `line` and to come with a remedy.
+/// Returns the report of the only mistake in `text`, which has to be in a line with `line` and to come with a remedy.
 fn only_mistake(text: &str, line: &str) -> String {
     let error = plan(text).expect_err(text);
     let [mistake] = &error.mistakes[..] else { panic!("{text}\n{:?}", error.mistakes) };
@@ -198,7 +198,7 @@ proptest::proptest! {
     }
 }
 
-/// An experiment beside a file of 1 MiB that its stages copy from.
+/// An experiment whose stages copy from a file of 1 MiB next to it.
 fn copying(stages: &str) -> (tempfile::TempDir, Result<Plan, ExperimentError>) {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("corpus.img"), vec![1; 1 << 20]).unwrap();

@@ -29,7 +29,7 @@ fn parquet_rows(path: &Path) -> Vec<BTreeMap<String, Value>> {
         Field::Long(number) => (*number).into(),
         Field::Double(number) => (*number).into(),
         Field::Str(text) => text.as_str().into(),
-        other => panic!("{other:?} is of no kind of ours"),
+        other => panic!("{other:?} is not of a kind that is written here"),
     };
     let rows = file.get_row_iter(None).unwrap();
     rows.map(|row| row.unwrap().get_column_iter().map(|(k, v)| (k.clone(), json(v))).collect())

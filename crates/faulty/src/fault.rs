@@ -22,7 +22,7 @@ pub enum On {
 pub struct When {
     /// The fault hits only requests or blocks that start within these byte addresses.
     pub within: Option<Range<u64>>,
-    /// Number of requests or blocks, of those it concerns, that it spares first.
+    /// Number of requests or blocks that it would concern and spares at first.
     pub after: u64,
     /// The share of the others that it hits, 0 to 1, drawn from a fixed seed.
     pub share: f64,

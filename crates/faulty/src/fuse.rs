@@ -61,7 +61,7 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Sends `answer` as the reply, late if it says so. A stalled reply waits in a thread of its own, so that others go on.
+    /// Sends `answer` as the reply, late if it says so. A stalled reply waits in a separate thread, so that others go on.
     fn answer(&self, answer: Answer, reply: impl FnOnce(Result<usize, Errno>) + Send + 'static) {
         let result = answer.result.map_err(Errno::from_i32);
         let Some(time) = answer.stall else { return reply(result) };

@@ -13,7 +13,7 @@ const APART: f64 = 0.1;
 /// Checks that the jobs of each group ran at the same time: only then are they one load.
 ///
 /// # Errors
-/// Where options or times say that they did not, in a sentence.
+/// Fails with a sentence if options or times show that they did not.
 pub(crate) fn check(jobs: &[(&Value, Options)]) -> Result<(), String> {
     let mut groups = BTreeMap::<u64, Vec<&(&Value, Options)>>::new();
     for job in jobs {
@@ -51,7 +51,7 @@ const GROUPS: &str = "makes groups that run at the same time, and so are not sta
 /// Checks that groups, which ran for `ran_ms` milliseconds each, ran one after the other within the whole run of `whole_ms` milliseconds.
 ///
 /// # Errors
-/// Where they cannot have done so.
+/// Fails if they cannot have done so.
 pub(crate) fn in_turn(ran_ms: &[u64], whole_ms: u64) -> Result<(), String> {
     let (sum, groups) = (ran_ms.iter().sum::<u64>(), ran_ms.len() as u64);
     if groups < 2 || sum <= whole_ms + 10 * groups {

@@ -36,7 +36,7 @@ fn written(section: &Section, job: &mut Job) -> Result<(), Problem> {
     if truth("zero_buffers")? || compressed == 100 {
         job.content("zero", "100%");
         if compressed == 100 {
-            job.in_fio.push("buffer_compress_percentage=100 writes blocks of zeros, which VDO does not store at all: that is no test of compression".to_owned());
+            job.in_fio.push("buffer_compress_percentage=100 writes blocks of zeros, which VDO does not store at all: that does not test compression".to_owned());
         }
         return Ok(());
     }

@@ -8,7 +8,7 @@ const SLACK_MS: u64 = 200;
 /// Returns the last document. Lines that fio prints around the JSON are skipped.
 ///
 /// # Errors
-/// Where there is no JSON, or where it breaks, or where it is of several runs.
+/// Fails if there is no JSON, if the JSON is cut off or malformed, or if it belongs to several runs.
 pub(crate) fn last(text: &str) -> Result<Value, String> {
     let mut left = text;
     let mut last: Option<Value> = None;
@@ -19,7 +19,7 @@ pub(crate) fn last(text: &str) -> Result<Value, String> {
         left = &left[begin + read.byte_offset()..];
         if let Some(before) = &last {
             goes_on(before, &next).map_err(|why| {
-                format!("it holds several runs, or states of one run that look like several runs ({why}): give each run a file of its own, and run it without --status-interval")
+                format!("it holds several runs, or states of one run that look like several runs ({why}): give each run a separate file, and run it without --status-interval")
             })?;
         }
         last = Some(next);
@@ -62,7 +62,7 @@ fn goes_on(before: &Value, after: &Value) -> Result<(), String> {
 const SIDES: [&str; 4] = ["read", "write", "trim", "mixed"];
 const GROWING: [&str; 3] = ["total_ios", "io_bytes", "runtime"];
 
-/// Tells by the clock whether two documents are of one run: both began at the same time, and the jobs' run time grew with the time in between.
+/// Tells by the clock whether two documents belong to one run: both began at the same time, and the jobs' run time grew with the time in between.
 fn in_time(before: &Value, after: &Value, job: &Value) -> Option<()> {
     let at = |of: &Value| of["timestamp_ms"].as_u64();
     let between = at(after)?.checked_sub(at(before)?)?;

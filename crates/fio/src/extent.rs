@@ -74,7 +74,7 @@ fn extent(section: &Section, job: &mut Job) -> Result<(), Problem> {
         return Ok(());
     };
     let (Size::Bytes(start), None | Some(Size::Bytes(_))) = (start, size_given) else {
-        let what = "filesize beside a percentage: write offset and size in bytes";
+        let what = "filesize together with a percentage: write offset and size in bytes";
         return Err(Problem::new(entry.line, what));
     };
     let Some(room) = whole.checked_sub(start).filter(|room| *room > 0) else {
@@ -126,7 +126,7 @@ pub(crate) fn ends(section: &Section, job: &mut Job) -> Result<(), Problem> {
         return match ios.filter(|_| job.ios.is_some()) {
             Some(entry) => Err(Problem::new(
                 entry.line,
-                "number_ios changes nothing in fio beside time_based: take one of them out",
+                "number_ios changes nothing in fio with time_based: take one of them out",
             )),
             None => Ok(()),
         };

@@ -129,7 +129,7 @@ fn load(group: &[(&Section, Job)]) -> Result<FioLoad, Problem> {
     }
     let mut in_fio = one.in_fio.clone();
     if jobs > visits {
-        in_fio.push("each of these jobs has targets of its own, and goes as fast as they allow; here every job works on all targets in turn, so that all get equally many I/Os, at the pace of the slowest: for figures of each target run its job alone (stonewall)".into());
+        in_fio.push("in fio each of these jobs has separate targets, and goes as fast as they allow; here every job works on all targets in turn, so that all get equally many I/Os, at the pace of the slowest: for figures of each target run its job alone (stonewall)".into());
     }
     Ok(FioLoad {
         names: group.iter().map(|(section, _)| section.name.clone()).collect(),
@@ -147,13 +147,13 @@ fn load(group: &[(&Section, Job)]) -> Result<FioLoad, Problem> {
 /// Returns how many of the jobs work on each target.
 ///
 /// # Errors
-/// Where targets have different numbers of jobs, or several jobs but not all: no load divides its jobs among targets like that.
+/// Fails if targets have different numbers of jobs, or several jobs but not all: no load divides its jobs among targets like that.
 fn visits(group: &[(&Section, Job)], targets: &[Target]) -> Result<u64, Problem> {
     let visits = |target: &Target| {
         let each = group.iter().map(|(section, job)| {
             let targets = targets_of(section, job);
             match targets.contains(target) {
-                // Where fio makes up the names, each job has a file of its own.
+                // If fio makes up the names, each job has a separate file.
                 true => {
                     if job.named.is_empty() && !job.null {
                         1

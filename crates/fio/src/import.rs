@@ -17,7 +17,7 @@ pub struct FioRun {
     pub version: String,
     /// Its end, milliseconds since 1970.
     pub ended_ms: u64,
-    /// Its groups of jobs, each of which ran at once.
+    /// Its groups of jobs; the jobs of a group ran at the same time.
     pub groups: Vec<Group>,
 }
 
@@ -291,7 +291,7 @@ fn measured(side: &Value) -> Option<u64> {
 }
 
 /// Returns the figures of one direction. Without bins (`json`, not `json+`) there is no histogram, and the latencies are those that fio sums up;
-/// where that is not enough, a notice says what is missing.
+/// if that is not enough, a notice says what is missing.
 fn side_of(
     side: &Value,
     ios: u64,
@@ -310,7 +310,7 @@ fn side_of(
             let recorded = nanos.parse::<u64>().ok().zip(count.as_u64());
             let recorded = recorded.and_then(|(nanos, count)| all.record_n(nanos, count).ok());
             recorded.ok_or_else(|| {
-                format!("'{nanos}' : {count} in the bins of {whose} is no latency with a count")
+                format!("'{nanos}' : {count} in the bins of {whose} is not a latency with a count")
             })?;
         }
         summary.latency = histogram::summary(&all);

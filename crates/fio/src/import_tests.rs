@@ -84,7 +84,7 @@ fn what_is_missing_is_told_and_never_taken_for_nothing() {
     let mut mixed = plain();
     mixed["jobs"][0]["mixed"] = mixed["jobs"][0]["read"].take();
     assert!(read(&mixed).unwrap_err().contains("run it without unified_rw_reporting"));
-    // Without a latency there are other figures, and it is said why.
+    // Without a latency there are other figures, and a notice says why.
     let percentiles = "/jobs/0/read/clat_ns/percentile";
     for (place, wrong, phrase) in [
         (percentiles, json!({"50.000000": 100, "99.000000": 900}), "no percentile 99.900000"),
@@ -156,7 +156,7 @@ fn of_the_states_of_a_run_the_last_counts_and_several_runs_are_refused() {
         quick,
     ] {
         let refused = read_json(&text(&all)).unwrap_err();
-        assert!(refused.contains("give each run a file of its own"), "{refused}");
+        assert!(refused.contains("give each run a separate file"), "{refused}");
     }
     // The states of a run of a second, as fio 3.33 told them.
     let second = |ms: u64, ran: u64| {
@@ -195,7 +195,7 @@ fn a_run_is_taken_once_whatever_it_is_called() {
         let refused = result(twice, vec![]).unwrap_err();
         assert!(refused.starts_with("f3 holds the run of f1"), "{refused}");
     }
-    // Groups of one name are stages of their own.
+    // Groups of one name are separate stages.
     let jobs = vec![job("a", 0, (10, 4000)), job("a", 1, (20, 4000)), job("a-2", 2, (30, 10))];
     let run = read(&document(9000, &jobs)).unwrap();
     let names: Vec<_> = run.groups.iter().map(|group| group.name.as_str()).collect();
@@ -349,7 +349,7 @@ fn jobs_of_a_group_that_did_not_run_at_once_are_refused() {
     ] {
         read(&value).unwrap();
     }
-    // Groups that are told apart and ran within the time of one.
+    // Groups that ran within the time of one.
     let mut quick = two([0, 1], none(), none());
     for place in 0..2 {
         quick["jobs"][place]["elapsed"] = 5.into();
@@ -383,7 +383,7 @@ fn options_are_kept_and_repeats_with_others_are_refused() {
         let both =
             vec![named("p", "A", run(5000, plain())), named("p", "B", run(9999, other.clone()))];
         let refused = result(both, vec![]).unwrap_err();
-        assert!(refused.starts_with("B is no repeat of A"), "{refused}");
+        assert!(refused.starts_with("B is not a repeat of A"), "{refused}");
         let apart = vec![named("p", "A", run(5000, plain())), named("q", "B", run(9999, other))];
         result(apart, vec![]).unwrap();
     }

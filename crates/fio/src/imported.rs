@@ -29,7 +29,7 @@ pub type Named = (String, PathBuf, FioRun);
 /// a repeat that failed.
 ///
 /// # Errors
-/// Where runs have other groups of jobs than the first run, or other options than the first run of their variant, and where a run is given twice.
+/// Fails if runs have other groups of jobs than the first run, or other options than the first run of their variant, or if a run is given twice.
 pub fn result(runs: Vec<Named>, command: Vec<String>) -> Result<ResultSet, String> {
     let mut runs = runs;
     let mut variants: Vec<String> = Vec::new();
@@ -47,7 +47,7 @@ pub fn result(runs: Vec<Named>, command: Vec<String>) -> Result<ResultSet, Strin
             let (a, b) = (names(run).join(", "), names(&first).join(", "));
             let (file, first) = (file.display(), first_file.display());
             return Err(format!(
-                "{file} has the jobs {a}, {first} has {b}: they are no runs of one experiment"
+                "{file} has the jobs {a}, {first} has {b}: they are not runs of one experiment"
             ));
         }
     }
@@ -118,7 +118,7 @@ fn alike(runs: &[Named]) -> Result<(), String> {
         if !differ.is_empty() {
             let (file, other) = (file.display(), other.display());
             return Err(format!(
-                "{file} is no repeat of {other}, both of which are given as '{name}': {} (of {other} and of {file}); give it a name of its own",
+                "{file} is not a repeat of {other}, and both are given as '{name}': {} (of {other} and of {file}); give it another name",
                 differ.join(", ")
             ));
         }

@@ -1,8 +1,7 @@
 //! Reads job files of fio and translates them into loads; also turns output of fio into results.
 //!
 //! Every option of a job file is either translated, or noted because it has no effect on the measurement, or a [`Problem`] that names its line.
-//! None is silently ignored. The meaning of an option follows fio's documentation; where fio really does something else, that is said in
-//! [`FioLoad::in_fio`].
+//! None is silently ignored. The meaning of an option follows fio's documentation; if fio really does something else, [`FioLoad::in_fio`] says so.
 #![forbid(unsafe_code)]
 
 mod at_once;

@@ -22,7 +22,7 @@ const ENGINES: [(&str, &str); 8] = [
 
 type Part = fn(&Section, &mut Job) -> Result<(), Problem>;
 
-/// The parts of a translation, each of which reads some options.
+/// The parts of a translation; each reads some options.
 const PARTS: [Part; 9] =
     [engine, operations, block_sizes, places, ends, pace, durable, verified, content::content];
 
@@ -214,7 +214,7 @@ fn block_sizes(section: &Section, job: &mut Job) -> Result<(), Problem> {
         && last != stronger
     {
         let (name, first) = (&last.name, &stronger.name);
-        let what = format!("{name} changes nothing in fio beside {first}: take one of them out");
+        let what = format!("{name} changes nothing in fio with {first}: take one of them out");
         return Err(Problem::new(last.line, what));
     }
     let sizes = match last {
@@ -276,14 +276,14 @@ fn block_size(text: &str, name: &str) -> Option<String> {
     parts.iter().map(one).collect::<Option<Vec<_>>>().map(|all| all.join(","))
 }
 
-/// Translates limits and open loops. In fio each direction has a rate of its own, which overrules the mix.
+/// Translates limits and open loops. In fio each direction has a separate rate, which overrules the mix.
 fn rate(section: &Section, job: &mut Job) -> Result<(), Problem> {
     let mut limit = None;
     for entry in ["rate", "rate_iops"].iter().filter_map(|name| section.last(&[name])) {
         match value::size(entry.text()).ok_or_else(|| entry.wrong("one rate here"))? {
             0 => {}
             _ if limit.is_some() => {
-                let what = "rate_iops beside rate: fio takes one of them; take the other out";
+                let what = "both rate and rate_iops are set: fio uses only one; take the other out";
                 return Err(Problem::new(entry.line, what));
             }
             number => limit = Some((entry, number)),
@@ -387,7 +387,7 @@ fn verified(section: &Section, job: &mut Job) -> Result<(), Problem> {
     };
     if !job.writes {
         let what = format!(
-            "verify in [{}], which writes nothing: fio looks for headers that a job of its own wrote, and here no block has one; put verify into the job that writes, or keep what a load wrote with fathom load --verify-state FILE and check it with --verify read and the same FILE",
+            "verify in [{}], which writes nothing: fio looks for headers that only its own jobs write, and here no block has one; put verify into the job that writes, or keep what a load wrote with fathom load --verify-state FILE and check it with --verify read and the same FILE",
             section.name
         );
         return Err(Problem::new(entry.line, what));

@@ -205,13 +205,13 @@ fn what_would_be_another_load_is_refused_with_its_line() {
         ("rw=write\nfsync=32\nfdatasync=8", "line 6: fdatasync beside fsync"),
         ("rw=write\nsync=1\nfsync=8", "line 6: fsync beside sync"),
         ("rw=write\nfsync=8\nfdatasync=4\nsync=none", "line 6: fdatasync beside fsync"),
-        ("rw=write\nrate=1m\nrate_iops=10", "line 6: rate_iops beside rate"),
-        ("bssplit=4k/50:8k/50\nbs=16k", "line 5: bs changes nothing in fio beside bssplit"),
-        ("bsrange=4k-8k\nblocksize=16k", "line 5: blocksize changes nothing in fio beside bsrange"),
+        ("rw=write\nrate=1m\nrate_iops=10", "line 6: both rate and rate_iops"),
+        ("bssplit=4k/50:8k/50\nbs=16k", "line 5: bs changes nothing in fio with bssplit"),
+        ("bsrange=4k-8k\nblocksize=16k", "line 5: blocksize changes nothing in fio with bsrange"),
         ("bssplit=4k/50:8k/50\nbsrange=4k-8k", "line 5: bsrange changes nothing"),
         // The part of a file.
         ("offset=16m\nfilesize=16m", "line 5: filesize leaves nothing behind offset"),
-        ("offset=25%\nfilesize=16m", "line 5: filesize beside a percentage"),
+        ("offset=25%\nfilesize=16m", "line 5: filesize together with a percentage"),
         ("filesize=50%", "line 4: filesize=50%"),
         ("rw=write\npercentage_random=25", "line 5: percentage_random changes nothing in fio"),
     ] {

@@ -1,4 +1,5 @@
-//! External commands: each has a process group of its own, no standard input, a deadline, and bounded output; no process that it starts outlives it.
+//! External commands: each runs in a separate process group, without standard input, with a deadline and bounded output; no process that it starts
+//! outlives it.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;

@@ -51,7 +51,7 @@ impl Drop for Lock {
 }
 
 impl Claim {
-    /// The path to work on: for a block device the node that the claim opened, even if the given name leads elsewhere by now; for a file the path as
+    /// The path to work on: for a block device the node that the claim opened, even if the given name leads elsewhere now; for a file the path as
     /// given.
     pub fn path(&self) -> &Path {
         &self.path
@@ -62,7 +62,7 @@ impl Claim {
         self.number.map(|number| ClaimedDevice::new(self.path.clone(), number))
     }
 
-    /// The path to what the claim opened, even if its name leads elsewhere by now. It is valid as long as the claim.
+    /// The path to what the claim opened, even if its name leads elsewhere now. It is valid as long as the claim.
     pub fn way(&self) -> PathBuf {
         opened::way(&self.held.0)
     }
@@ -140,12 +140,12 @@ impl ClaimError {
 /// Claims a block device for an experiment. With `destroy` its data may be lost; a device that is mounted or in use is refused all the same.
 ///
 /// # Errors
-/// When it is no block device, is in use, may hold data, or cannot be examined.
+/// When it is not a block device, is in use, may hold data, or cannot be examined.
 pub fn claim(path: &Path, destroy: bool) -> Result<Claim, ClaimError> {
     let kind =
         std::fs::metadata(path).map_err(|e| ClaimError::io(path, "examined", e))?.file_type();
     if !kind.is_block_device() {
-        let message = format!("{} is no block device", path.display());
+        let message = format!("{} is not a block device", path.display());
         let help = "give a block device such as /dev/disk/by-id/...; losetup makes one of a file";
         return Err(ClaimError::new(ClaimKind::Usage, message, help));
     }
@@ -312,7 +312,7 @@ fn unsigned(path: &Path, file: &File, identity: &str) -> Result<(), ClaimError> 
     }
     Err(ClaimError::refused(
         format!("{identity} holds {}", found.join(", ")),
-        "if that may be lost, bind it with --destroy-data in place of --device (fathom load: add --destroy-data); fathom clean RESULT removes \
+        "if that may be lost, bind it with --destroy-data instead of --device (fathom load: add --destroy-data); fathom clean RESULT removes \
          what a killed run left",
     ))
 }
@@ -328,7 +328,7 @@ fn twins(number: Number, identity: &str) -> Result<Vec<Lock>, ClaimError> {
         let beside = format!("{identity}: {}, which has the same bytes,", node.display());
         match lock_beside(device, &beside) {
             Ok(lock) => locks.push(lock),
-            // A loop device that was detached meanwhile may stand on something else by now.
+            // A loop device that was detached in the meantime may stand on something else now.
             Err(error) => {
                 let still = usage::twin_nodes(number).unwrap_or_default();
                 if still.contains(&node) {
@@ -377,7 +377,7 @@ fn file(path: &Path, destroy: bool) -> Result<Claim, ClaimError> {
     let bytes = sys::block::size_bytes(&file).map_err(|e| ClaimError::io(path, "measured", e))?;
     let identity = format!("{}, a file of {bytes}", path.display());
     let held = lock(file, &identity)?;
-    // The uses are those of what was opened, even if the name leads elsewhere by now.
+    // The uses are those of what was opened, even if the name leads elsewhere now.
     let way = opened::way(&held.0);
     unused(path, &identity, usage::of_file(&way))?;
     // Another run may have claimed the same bytes as a loop device.

@@ -55,7 +55,7 @@ impl Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
-        // Where the node is gone, the region is too; a new node of that name may have a region of somebody else with the same number.
+        // If the node is gone, the region is gone, too; a new node of that name may have somebody else's region with the same number.
         let listed = self.dm.message(&self.node, "@stats_list").unwrap_or_default();
         for (id, _) in ids(&listed, &|program: &str| program == self.program) {
             let _ = self.dm.message(&self.node, &format!("@stats_delete {id}"));

@@ -16,11 +16,11 @@ const DEADLINE: Duration = Duration::from_secs(20);
 /// Returns the current value; `of` is the directory of the device in sysfs. For a partition it is the value of its disk.
 ///
 /// # Errors
-/// When there is no such setting here, or it cannot be read.
+/// When this machine has no such setting, or it cannot be read.
 pub(crate) fn read(name: &str, of: Option<&Path>) -> io::Result<String> {
     let setting = known(name)?;
     if let SettingPlace::Program { file, .. } = setting.place {
-        // Where nothing was ever set there is no file.
+        // Before the value is first set, the file does not exist.
         return Ok(std::fs::read_to_string(file).unwrap_or_default().trim().to_owned());
     }
     let files = files(setting, of).or_else(|error| {
@@ -56,7 +56,7 @@ pub(crate) fn set(name: &str, of: Option<&Path>, value: &str) -> io::Result<()> 
     Ok(())
 }
 
-/// Returns the reason why this machine, or `device`, does not accept a value; `None` where it does, as far as can be told without setting it.
+/// Returns the reason why this machine, or `device`, does not accept a value; `None` if it does, as far as can be known without setting it.
 pub fn refused(name: &str, device: Option<&Path>, value: &str) -> Option<String> {
     let cannot = |error: &io::Error| format!("{name} cannot be set here: {error}");
     let setting = match known(name) {

@@ -104,7 +104,7 @@ pub enum StepError {
 }
 
 impl StepError {
-    /// Tells whether the user stopped the step, which is no failure.
+    /// Tells whether the user stopped the step, which is not a failure.
     pub fn interrupted(&self) -> bool {
         matches!(self, Self::Interrupted { .. })
     }

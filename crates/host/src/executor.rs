@@ -53,7 +53,7 @@ pub struct Executor {
 pub struct Place {
     /// The name, for results and messages.
     pub name: PathBuf,
-    /// The path to open, which bypasses whatever is mounted at the name by now.
+    /// The path to open, which bypasses whatever is mounted at the name now.
     pub way: PathBuf,
     /// The thing that has to be opened, where that is known: a file of the file system that was mounted there and is held, or the
     /// device that the stack was built with.

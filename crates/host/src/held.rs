@@ -19,7 +19,7 @@ pub(crate) struct HeldDevices {
 }
 
 impl HeldDevices {
-    /// Holds those of `names` that lead to block devices, and no others. A device that was held before may have another number by now, since its
+    /// Holds those of `names` that lead to block devices, and no others. A device that was held before may have a new number, since its
     /// layer recreated it, but it must have the same UUID or, without one, stand on the same disks.
     ///
     /// # Errors
@@ -94,7 +94,7 @@ impl HeldDevices {
     }
 }
 
-/// The facts that tell a block device from others, and from itself on top of something else.
+/// The facts that distinguish a block device from others, and from itself on top of something else.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HeldDevice {
     rdev: u64,
@@ -118,7 +118,7 @@ impl HeldDevice {
 
     fn of(found: &fs::Metadata) -> io::Result<Self> {
         if !found.file_type().is_block_device() {
-            return Err(io::Error::other("it is no block device now"));
+            return Err(io::Error::other("it is not a block device now"));
         }
         Ok(Self::numbered(Number::from_dev(found.rdev()), MAX_DEPTH))
     }
@@ -162,7 +162,7 @@ impl HeldDevice {
         }
     }
 
-    /// Tells whether the kernel has not recreated it: it has kept its running number, whatever it stands on by now.
+    /// Tells whether the kernel has not recreated it: it has kept its running number, whatever it stands on now.
     fn is_still(&self, now: &Self) -> bool {
         self.sequence.is_some() && (self.rdev, self.sequence) == (now.rdev, now.sequence)
     }
@@ -263,7 +263,7 @@ mod tests {
             |disk| HeldDevice { below: vec![device(disk, "", Some(1))], ..device(9, "", Some(3)) };
         let again = HeldDevice { rdev: 10, sequence: Some(4), ..over(1) };
         assert!(over(1).is_made_anew_as(&again) && !over(2).is_made_anew_as(&again));
-        // Its layer took a disk away from under it.
+        // Its layer removed a disk below it.
         let fewer = HeldDevice { below: Vec::new(), ..over(1) };
         assert!(over(1).is_made_anew_as(&fewer) && !over(1).is(&fewer));
         let other = HeldDevice { sequence: Some(4), ..fewer };

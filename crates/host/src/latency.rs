@@ -109,7 +109,7 @@ enum Measured {
     Not(Unmeasured),
 }
 
-/// Events of devices, in a trace instance of their own.
+/// Events of devices, in a separate trace instance.
 #[derive(Debug)]
 struct Trace {
     at: PathBuf,

@@ -69,7 +69,7 @@ pub trait Machine: Send {
         Ok(None)
     }
 
-    /// Notes that a device is one of the run's, so that mounts of it are, too.
+    /// Notes that a device belongs to the run; its mounts then belong to the run, too.
     fn owns(&mut self, _device: &str) {}
 
     /// Writes to stable storage what the device holds in caches.
@@ -113,7 +113,7 @@ pub trait Machine: Send {
     /// Ends the process that was started under this name, and waits for it; fine when there is none.
     fn stop(&mut self, name: &str) -> io::Result<()>;
 
-    /// Records an event of the kernel in a trace instance, limited to writes to `device` where one is given; returns the reason where it cannot be
+    /// Records an event of the kernel in a trace instance, limited to writes to `device` if one is given; returns the reason if it cannot be
     /// recorded.
     fn trace(
         &mut self,
@@ -140,7 +140,7 @@ pub trait Machine: Send {
     /// Holds those of `names` that lead to block devices, and no others: from now on each has to lead to the same one.
     ///
     /// # Errors
-    /// When the name of a released device leads to another one by now, or one of `needed` does not exist.
+    /// When the name of a released device now leads to another one, or one of `needed` does not exist.
     fn hold(&mut self, _names: &[String], _needed: &[String]) -> io::Result<()> {
         Ok(())
     }
@@ -297,7 +297,7 @@ impl Machine for RealMachine {
     }
 
     fn identity(&self, device: &str) -> io::Result<Option<Identity>> {
-        // Opening must not block, whatever the path leads to by now, such as a drive without a medium or a FIFO.
+        // Opening must not block, whatever the path leads to now, such as a drive without a medium or a FIFO.
         let opened = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(device)?;
         Identity::of(&opened).map(Some)
     }
@@ -482,7 +482,7 @@ impl RealMachine {
         };
         self.check_opened(device, &file)?;
         if let Some(mark) = mark.filter(|_| self.after_another) {
-            // The run that is gone holds no claim any more; another run may have claimed the device by now.
+            // The run that is gone no longer holds a claim; another run may have claimed the device since.
             let lock = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
             lock.map_err(|_| io::Error::other(format!("{device} is claimed by another run")))?;
             if !has(&file, mark) {

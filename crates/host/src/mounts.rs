@@ -1,4 +1,4 @@
-//! Mounting and unmounting the file systems of a stack, each in a directory of its own.
+//! Mounting and unmounting the file systems of a stack, each in a separate directory.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -52,7 +52,7 @@ fn flags(options: &str) -> (MountFlags, String) {
     (flags, of_file_system.join(","))
 }
 
-/// A mounted file system, held open: meanwhile it can only be unmounted by force (`umount -l`), which is noticed.
+/// A mounted file system, held open: while this value exists, it can only be unmounted by force (`umount -l`), which is noticed.
 #[derive(Debug)]
 pub(crate) struct HeldMount {
     directory: PathBuf,
@@ -116,7 +116,7 @@ impl HeldMount {
         )))
     }
 
-    /// Returns a path to `path` in this file system that works whatever is mounted at its directory by now; `None` where `path` lies elsewhere. It is
+    /// Returns a path to `path` in this file system that works whatever is mounted at its directory now; `None` if `path` lies elsewhere. It is
     /// valid as long as this value.
     pub(crate) fn way(&self, path: &Path) -> Option<PathBuf> {
         let rest = path.strip_prefix(&self.directory).ok()?;
@@ -257,7 +257,7 @@ mod tests {
         assert_eq!((read.id, read.number.as_str(), read.at.as_str()), (35, "7:0", "/mnt/a b"));
         assert_eq!((read.source.as_str(), read.kind.as_str()), ("/dev/loop0p1", "ext4"));
         assert_eq!(entry("35 28 7:0 / /mnt"), None);
-        // Below a root of its own (chroot) the mount around that root is not listed.
+        // In a chroot the mount around the new root is not listed.
         assert!(mounted().iter().any(|mounted| mounted.at == "/proc"));
     }
 

@@ -11,7 +11,7 @@ use crate::held::HeldDevice;
 use crate::opened::way;
 use crate::usage;
 
-/// A block device that a run claimed. Its claim holds it open, so the kernel gives its number to no other device meanwhile.
+/// A block device that a run claimed. Its claim holds it open, so the kernel gives its number to no other device as long as the claim lasts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimedDevice {
     /// The node that steps name.
@@ -46,10 +46,10 @@ impl ClaimedDevice {
                 "{node} is no longer the device that was claimed ({why}); nothing is written to it. Find out what replaced it, then run again"
             ))
         };
-        // A link in place of the node is a replacement, too.
+        // If the node was replaced by a link, that is a replacement, too.
         let found = std::fs::symlink_metadata(&self.node).map_err(|e| lost(e.to_string()))?;
         if !found.file_type().is_block_device() {
-            return Err(lost("it is no block device now".into()));
+            return Err(lost("it is not a block device now".into()));
         }
         if Number::from_dev(found.rdev()) != self.number {
             return Err(lost("its device number is another one".into()));
@@ -101,11 +101,11 @@ pub(crate) fn names(path: &Path, file: &File) -> bool {
 /// the file was opened, links resolved.
 ///
 /// # Errors
-/// When it is no block device, or has no node that leads to it.
+/// When it is not a block device, or has no node that leads to it.
 pub(crate) fn of_opened(file: &File) -> io::Result<(PathBuf, Number)> {
     let found = file.metadata()?;
     if !found.file_type().is_block_device() {
-        return Err(io::Error::other("it is no block device"));
+        return Err(io::Error::other("it is not a block device"));
     }
     let number = Number::from_dev(found.rdev());
     let opened = std::fs::read_link(way(file))?;

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use results::model::MachineLoad;
 
-/// Reads how much of the machine's CPUs others take: other programs, the kernel on its own, and a hypervisor (steal).
+/// Reads how much of the machine's CPUs others take: other programs, the kernel itself, and a hypervisor (steal).
 #[derive(Debug)]
 pub struct Others {
     last: Reading,

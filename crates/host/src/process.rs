@@ -1,4 +1,4 @@
-//! Processes that live beside a stack until they are stopped.
+//! Processes that run together with a stack until they are stopped.
 
 use std::io;
 use std::process::Stdio;
@@ -9,7 +9,7 @@ use sys::keeper::{self, Bound, Kept};
 /// Longest time that a process may take to end once it was asked to; then it is killed.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A process in a group of its own; it is killed when this is dropped, with all that it started.
+/// A process in a separate process group; dropping this value kills it and every process that it started.
 #[derive(Debug)]
 pub(crate) struct Process(Kept);
 

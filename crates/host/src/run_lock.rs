@@ -75,7 +75,7 @@ impl RunLock {
         let path = directory.join(format!("{id}.lock"));
         let failed = |source| RunLockError::Io { id: id.to_owned(), path: path.clone(), source };
         if !plain {
-            return Err(failed(io::Error::other("this is no id of a run")));
+            return Err(failed(io::Error::other("this is not the id of a run")));
         }
         private(directory).map_err(failed)?;
         let begun = Instant::now();

@@ -1,4 +1,4 @@
-//! Probes read at their cadence: quick ones by one thread, slow ones each by a thread of its own; in virtual time all are read by whoever advances
+//! Probes read at their cadence: quick ones by one thread, slow ones each by a separate thread; in virtual time all are read by whoever advances
 //! the clock.
 
 mod background;
@@ -242,7 +242,7 @@ impl Shared {
         }
     }
 
-    /// Waits for a moment of the clock, and meanwhile drains sources that cannot wait; returns true when it is time to stop.
+    /// Waits for a moment of the clock, and drains sources that cannot wait while it waits; returns true when it is time to stop.
     fn wait_until(
         &self,
         at_ns: u64,

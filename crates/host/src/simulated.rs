@@ -47,7 +47,7 @@ pub struct SimulatedMachine {
 
 impl SimulatedMachine {
     /// A machine that answers as `twins` do, asked in their order (from the bottom of the stack to its top), in the
-    /// time of `clock`; for diskstats and CPU there are no figures.
+    /// time of `clock`; diskstats and CPU have no figures.
     pub fn new(twins: Vec<PlacedTwin>, clock: &Clock) -> Self {
         let (attributes, mounts, processes) = Default::default();
         let (machine, staged, worked_on) = (MachineTwin, Vec::new(), false);

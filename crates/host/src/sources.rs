@@ -105,7 +105,7 @@ impl SourceReader for Reader {
         self.threads.iter_mut().for_each(|threads| threads.reads_left = 0);
     }
 
-    /// A run of writes that crosses the beginning counts as a run of its own after it.
+    /// The part after the beginning of a run of writes that crosses it counts as a separate run.
     fn begin(&mut self) {
         self.writes.values_mut().flatten().for_each(WriteRuns::cut);
     }
@@ -234,7 +234,8 @@ fn queue(device: &str, attribute: &str) -> io::Result<String> {
 /// Names of the block devices that stand on another one, one a line.
 fn holders(device: &str) -> io::Result<String> {
     let number = sys::block::number(Path::new(device))?;
-    let number = number.ok_or_else(|| io::Error::other(format!("{device} is no block device")))?;
+    let number =
+        number.ok_or_else(|| io::Error::other(format!("{device} is not a block device")))?;
     let mut lines = Vec::new();
     for holder in std::fs::read_dir(sys::block::sysfs(number).join("holders"))? {
         lines.push(format!("{}\n", holder?.file_name().to_string_lossy()));
@@ -248,7 +249,7 @@ fn directory(path: &Path) -> io::Result<String> {
     let mut lines = Vec::new();
     for entry in std::fs::read_dir(path)? {
         let entry = entry?;
-        // Attributes that can only be written are no figures.
+        // Attributes that can only be written have no figures.
         if let Ok(value) = std::fs::read_to_string(entry.path()) {
             let value = value.split_whitespace().collect::<Vec<_>>().join(" ");
             lines.push(format!("{} {value}\n", entry.file_name().to_string_lossy()));
@@ -258,7 +259,7 @@ fn directory(path: &Path) -> io::Result<String> {
     Ok(lines.concat())
 }
 
-/// Ids of all processes: kernel threads are among them, each its own.
+/// Ids of all processes; each kernel thread is a process, too.
 fn processes() -> impl Iterator<Item = String> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     entries
@@ -293,7 +294,7 @@ fn diskstats(devices: &[NamedDevice]) -> io::Result<String> {
     Ok(text)
 }
 
-/// Returns what follows `major minor name` in a line of diskstats, when it is of that device.
+/// Returns the text after `major minor name` in a line of diskstats if the line is about that device.
 fn columns_of(line: &str, major: u32, minor: u32) -> Option<&str> {
     let (first, rest) = line.trim_start().split_once(char::is_whitespace)?;
     let (second, rest) = rest.trim_start().split_once(char::is_whitespace)?;
@@ -323,7 +324,7 @@ mod tests {
     #[test]
     fn what_is_no_block_device_has_no_holders() {
         let error = holders("/dev/null").unwrap_err().to_string();
-        assert_eq!(error, "/dev/null is no block device");
+        assert_eq!(error, "/dev/null is not a block device");
         assert!(holders("/dev/fathom-none").is_err());
     }
 

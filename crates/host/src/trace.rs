@@ -1,4 +1,4 @@
-//! Kernel events: a trace instance of our own, in which one event is switched on. Its ring buffers count the event, and hold its records where these
+//! Kernel events: a separate trace instance, in which one event is switched on. Its ring buffers count the event, and hold its records where these
 //! are read. That works on every kernel with tracefs; `hist` triggers, which would cost less, are often not built in.
 
 mod runs;
@@ -32,7 +32,7 @@ pub(crate) enum Absent {
     Tracefs,
     #[error("this kernel has no event {0}")]
     Event(String),
-    #[error("{0} is no block device")]
+    #[error("{0} is not a block device")]
     BlockDevice(String),
     #[error("{0} is a partition, and the kernel has events only of whole disks")]
     WholeDisk(String),
@@ -64,8 +64,8 @@ fn writes_to(device: &str) -> io::Result<Result<String, Absent>> {
     Ok(Ok(format!("dev == {kernel} && rwbs ~ \"*W*\"")))
 }
 
-/// Makes the instance and records the event in it from now on, limited to requests that write to `device` where one is given; returns the reason
-/// where it cannot be recorded here.
+/// Makes the instance and records the event in it from now on, limited to requests that write to `device` if one is given; returns the reason if it
+/// cannot be recorded here.
 ///
 /// # Errors
 /// When the instance is there already, or the kernel refuses.

@@ -63,7 +63,7 @@ pub(crate) fn file_below(number: Number) -> Option<File> {
     let Backing::File { device, inode } = backing(disk)? else { return None };
     let name = std::fs::read_to_string(sysfs(disk).join("loop/backing_file")).ok()?;
     let name = name.trim_end_matches('\n');
-    // Whatever has the file's name by now may be a FIFO.
+    // The file's name may now lead to a FIFO.
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(name).ok()?;
     let found = file.metadata().ok()?;
     ((found.dev(), found.ino()) == (device, inode)).then_some(file)

@@ -49,7 +49,7 @@ pub struct CachedImage {
     pub unused_for: Duration,
     /// Tells whether a machine holds it right now.
     pub in_use: bool,
-    /// The image's manifest; `None` for a directory that is no whole image.
+    /// The image's manifest; `None` for a directory without a complete image.
     pub manifest: Option<Manifest>,
 }
 
@@ -137,7 +137,7 @@ impl Cache {
     /// Removes images (and with [`Clean::All`] everything else), except what a machine uses and what is not Fathom's.
     pub fn clean(&self, what: Clean) -> Result<Cleaned> {
         let _build = self.lock_build(&mut || {})?;
-        // Everything is removed below the directory whose mark was read, even if its name leads elsewhere by now.
+        // Everything is removed below the directory whose mark was read, even if its name leads elsewhere now.
         let dir = mark::open(&self.dir)?;
         let mut cleaner = Cleaner { dir: &dir, path: &self.dir, foreign: Vec::new() };
         let mut cleaned = Cleaned::default();
@@ -151,7 +151,7 @@ impl Cache {
             if !wanted {
                 continue;
             }
-            // A directory without a lock file is no complete image, so no machine can use it.
+            // A directory without a lock file does not hold a complete image, so no machine can use it.
             let held = lock(&image.path, FlockOperation::NonBlockingLockExclusive);
             if held.is_err() && image.path.join("lock").exists() {
                 cleaned.in_use.push(id);
@@ -353,7 +353,7 @@ mod tests {
             fs::write(&file, "theirs").unwrap();
             let before = all(dir.path());
             let error = Cache::at(dir.path()).unwrap_err();
-            assert!(error.to_string().contains("is no cache of Fathom's"), "{held}: {error}");
+            assert!(error.to_string().contains("is not a cache of Fathom's"), "{held}: {error}");
             assert!(error.help().unwrap().contains("FATHOM_CACHE"), "{held}");
             assert_eq!(all(dir.path()), before, "{held}");
         }

@@ -1,4 +1,4 @@
-//! Contents of modelled disks that are kept from one machine to the next, each in a file of its own.
+//! Contents of modelled disks that are kept from one machine to the next, each in a separate file.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;

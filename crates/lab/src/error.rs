@@ -30,7 +30,7 @@ pub enum Error {
     NoCache,
     /// The directory that is to be the cache belongs to somebody else.
     #[error(
-        "{} is no cache of Fathom's: it holds {holds:?}; nothing was written or removed there",
+        "{} is not a cache of Fathom's: it holds {holds:?}; nothing was written or removed there",
         dir.display()
     )]
     ForeignCache {
@@ -163,8 +163,8 @@ pub enum Error {
         /// The kernel's error.
         source: std::io::Error,
     },
-    /// Bytes came over the link that are no frame.
-    #[error("the link between host and guest carried something that is no frame: {why}")]
+    /// The link carried bytes that are not a frame.
+    #[error("the link between host and guest carried something that is not a frame: {why}")]
     BadFrame {
         /// The problem.
         why: String,

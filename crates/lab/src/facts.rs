@@ -36,7 +36,7 @@ pub struct LabFacts {
     pub guest_clock_rate: Option<f64>,
     /// The Debian packages the image was made of, as `name version`.
     pub packages: Vec<String>,
-    /// The supplies that commands had beside the root.
+    /// The supplies that commands had in addition to the root.
     #[serde(default)]
     pub supplies: Vec<SupplyFacts>,
     /// The times until the first step.

@@ -10,7 +10,7 @@ use units::Bytes;
 
 use crate::{Error, Result};
 
-/// Space that must stay free beside the written data: for file system metadata, consoles, the result.
+/// Space that must stay free in addition to the written data: for file system metadata, consoles, the result.
 const MARGIN: Bytes = Bytes(256 * Bytes::MIB);
 
 /// Refuses when less than `written` and a margin is free in `dir`. The size of sparse disks does not matter.

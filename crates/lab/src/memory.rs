@@ -4,9 +4,9 @@ use units::Bytes;
 
 use crate::{Error, LEAST_MEMORY, Result};
 
-/// The memory that the guest takes beside its layers: kernel, root, the program, its buffers.
+/// The memory that the guest takes in addition to its layers: kernel, root, the program, its buffers.
 const BASE: Bytes = Bytes(640 * Bytes::MIB);
-/// The least that a guest gets unless it is told otherwise.
+/// The least memory of a guest for which the user gives no amount.
 const USUAL: Bytes = Bytes(Bytes::GIB);
 /// The memory grows in steps of this, so that small changes of a plan do not change the machine.
 const STEP: u64 = 256 * Bytes::MIB;

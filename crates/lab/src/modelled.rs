@@ -48,7 +48,7 @@ pub(crate) struct Server {
     facts: DiskFacts,
 }
 
-/// Refuses disks that there is no model of, and those that do not fit into memory together.
+/// Refuses disks that have no model, and disks that do not fit into memory together.
 pub(crate) fn check(disks: &[Disk]) -> Result<()> {
     let mut needed = 0u64;
     for disk in disks {

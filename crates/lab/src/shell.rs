@@ -14,7 +14,7 @@ use crate::{Error, Result};
 
 /// The character that the guest's terminal takes for the end of the input (Ctrl-D).
 const END_OF_INPUT: u8 = 0x04;
-/// Interval at which that character is sent once an input that is no terminal has ended: a program that does not read yet may lose it.
+/// Interval at which that character is sent again after the end of an input that is not a terminal: a program that does not read yet may lose it.
 const INSISTENCE: Duration = Duration::from_millis(300);
 /// Longest wait for input or output before the machine's own frames are looked at again.
 const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };

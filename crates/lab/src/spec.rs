@@ -102,7 +102,7 @@ pub enum Purpose {
     /// The program's session: the closure given to [`crate::guest::main`] runs.
     #[default]
     Session,
-    /// As `Session`, with a console beside the link that [`crate::shell::attach`] connects to the terminal.
+    /// As `Session`, with an additional console that [`crate::shell::attach`] connects to the terminal.
     Shell,
     /// The lab's own probe of an accelerator: comes up and powers off.
     Probe,
@@ -127,7 +127,7 @@ pub struct VmSpec {
     pub cpus: u32,
     /// Its disks; the guest finds them by role.
     pub disks: Vec<Disk>,
-    /// The supplies that commands need beside the root; the guest mounts them before the session starts.
+    /// The supplies that commands need in addition to the root; the guest mounts them before the session starts.
     pub supplies: Vec<Supply>,
     /// The place of the disks' files.
     pub disk_home: DiskHome,

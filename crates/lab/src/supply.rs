@@ -1,5 +1,5 @@
-//! Programs of Debian packages, and directories, that commands of an experiment need beside the guest's root. They come as read-only compressed
-//! images on virtual disks, so that they take up no memory of the guest.
+//! Programs of Debian packages, and directories, that commands of an experiment need in addition to the guest's root. They come as read-only
+//! compressed images on virtual disks and so take no memory of the guest.
 
 use std::path::PathBuf;
 

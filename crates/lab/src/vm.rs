@@ -48,7 +48,7 @@ pub struct Vm {
     watchdog: Watchdog,
     /// The processes that serve modelled disks; they end when the machine does.
     servers: Vec<Server>,
-    /// The reason why a disk is no longer served, and the moment when that was noticed.
+    /// The reason why a disk is no longer served, and the time at which that was noticed.
     lost: Option<(String, Instant)>,
     traces: Vec<Trace>,
     handle: Handle,
@@ -104,7 +104,7 @@ impl Vm {
         }
     }
 
-    /// Waits for the end; frames that come meanwhile are given to `frame`.
+    /// Waits for the end; passes frames that arrive until then to `frame`.
     pub fn wait(&mut self, frame: &mut dyn FnMut(Frame)) -> End {
         loop {
             match self.recv(Duration::from_secs(3600)) {

@@ -15,7 +15,7 @@ pub fn show_argv(argv: &[String]) -> String {
         .join(" ")
 }
 
-/// Tells whether `resolved` is the command `planned` with something in place of each placeholder in braces.
+/// Tells whether `resolved` is the command `planned` with a text substituted for each placeholder in braces.
 pub fn is_planned(planned: &str, resolved: &str) -> bool {
     let Some((before, rest)) = planned.split_once('{') else { return planned == resolved };
     let Some((_, after)) = rest.split_once('}') else { return planned == resolved };

@@ -44,7 +44,7 @@ pub(crate) const NEW: Metric = Metric {
     better: Better::Neither,
     basis: Basis::Counter,
     test: Test::Paired,
-    help: "Share of the cache that was empty at the start and holds blocks at the end. At least this share holds data that was read or written meanwhile, and nothing older.",
+    help: "Share of the cache that was empty at the start and holds blocks at the end. At least this share holds data that was read or written between the two, and nothing older.",
 };
 
 /// Data that only the cache holds, bytes.
@@ -64,7 +64,7 @@ const EMPTY: f64 = 5.0;
 const FULL: f64 = 99.0;
 /// Percent of a cache full of junk that must have come in with the junk: [`FULL`] less what an empty cache may hold, and a little less still.
 const JUNK: f64 = 90.0;
-/// The most by which the share of read hits of a warm cache may change from round to round, percent of that share.
+/// The largest change of a warm cache's share of read hits from one round to the next, percent of that share.
 const STILL: f64 = 2.0;
 
 /// Returns the states of a cache that its speed depends on; `empty` is the way to its empty state, which differs between kinds.
@@ -96,7 +96,8 @@ pub(crate) const fn states(empty: StateMethod) -> [State; 3] {
     ]
 }
 
-/// Returns the proof of a state of the cache at `at`. A round of warming lasts `period_s` seconds, longer than the cache ever pauses on its own.
+/// Returns the proof of a state of the cache at `at`. A round of warming lasts `period_s` seconds, longer than any pause that the cache makes by
+/// itself.
 pub(crate) fn proof(at: &Place, state: &str, period_s: u64) -> Proof {
     let criterion = |metric: Metric, must| Criterion {
         layer: at.name.to_owned(),

@@ -22,11 +22,11 @@ pub(crate) fn create(about: &str, node: &str, table: &str) -> Step {
     Step { undo, ..step(about, &["create", node, "--table", table]) }
 }
 
-/// Steps that give a running node another table. I/O to it waits meanwhile.
+/// Steps that give a running node another table. I/O to it waits until they are done.
 pub(crate) fn reload(about: &str, node: &str, table: &str) -> Vec<Step> {
     vec![
         step(about, &["reload", node, "--table", table]),
-        step("hold back new I/O meanwhile", &["suspend", node]),
+        step("hold back new I/O", &["suspend", node]),
         step("let the new table take effect", &["resume", node]),
     ]
 }

@@ -48,9 +48,9 @@ pub struct FigureFacts<'a> {
     pub layer: &'a str,
     /// The window between whose ends the figures are taken.
     pub window: &'a Window<'a>,
-    /// Content that was written meanwhile; `None` when it was not measured.
+    /// Content that was written during the window; `None` if it was not measured.
     pub achieved: Option<&'a AchievedContent>,
-    /// I/Os that loads completed meanwhile, without flushes unless there was nothing else; `None` when they are not counted.
+    /// I/Os that loads completed during the window, without flushes unless there was nothing else; `None` if they are not counted.
     pub ios: Option<u64>,
 }
 
@@ -107,7 +107,8 @@ impl<'a> Window<'a> {
     }
 
     /// Creates the window of the load of a stage that ran from `start_ns` to `end_ns`, without the preparation before the load and the wait for rest
-    /// after it. The window covers the stage where there is no load, it was read over less than [`SHORTEST_S`], or the result is of an old version.
+    /// after it. The window covers the whole stage if there is no load, if it was read over less than [`SHORTEST_S`], or if an old version wrote the
+    /// result.
     pub fn of_load(samples: &'a [SampleRow], start_ns: u64, end_ns: u64) -> Self {
         let within =
             |row: &SampleRow, mark| marked(row, mark) && (start_ns..=end_ns).contains(&row.at_ns);
@@ -125,7 +126,7 @@ impl<'a> Window<'a> {
     }
 
     /// Creates the window from the start of a stage's load, its ramp included, to the end of [`Self::of_stage`]: it covers all I/Os that are counted,
-    /// and deferred work. It begins with the stage where there is no load, the time is below [`SHORTEST_S`], or the result is of an old version.
+    /// and deferred work. It begins with the stage if there is no load, if the time is below [`SHORTEST_S`], or if an old version wrote the result.
     pub fn of_work(samples: &'a [SampleRow], start_ns: u64, end_ns: u64, next_ns: u64) -> Self {
         let mut stage = Self::of_stage(samples, start_ns, end_ns, next_ns);
         let begins = |row: &SampleRow| {
@@ -282,7 +283,7 @@ pub struct Endpoints<'a> {
 }
 
 impl Endpoints<'_> {
-    /// Returns how much a field grew; `None` when either sample has no such figure.
+    /// Returns how much a field grew; `None` if the field is missing in either sample.
     pub fn growth(&self, field: &str) -> Option<f64> {
         Some(self.end(field)? - self.before.get(field).copied().flatten()?)
     }

@@ -28,8 +28,8 @@ pub struct Headline {
 /// Facts about the kernel threads of a layer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Threads {
-    /// Kernel threads of which the layer has exactly one, by the names its thread probe reports: near 100 % of a CPU such a thread sets the
-    /// pace.
+    /// Kernel threads that the layer has only once, by the names that its thread probe reports: such a thread sets the pace when it takes nearly 100
+    /// % of a CPU.
     pub single: &'static [&'static str],
     /// Percent of one CPU: below the first, the layer has more threads of a kind than it needs; above the second, one more would help.
     pub marks: Option<(f64, f64)>,
@@ -39,7 +39,7 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// Facts about a layer that has no threads of its own, or none whose number could be raised.
+    /// Facts about a layer that has no threads, or none whose number could be raised.
     pub const NONE: Self = Self { single: &[], marks: None, does: &[] };
 
     /// The work of the thread called `name`; `None` where it is not known.
@@ -89,8 +89,8 @@ pub struct Kind {
     pub parse: ParseSettings,
     /// The parsers of what its probes and waits read.
     pub parsers: &'static [Parser],
-    /// Recorded output of a real one, by the parser that reads it: its twin answers with it, unless the layer has a model of its own.
-    /// Several texts of one source follow each other, with lines `---` between them.
+    /// Recorded output of a real one, by the parser that reads it: its twin answers with this output unless [`Layer::twin`](crate::Layer::twin) gives
+    /// a model. Several texts of one source follow each other, with lines `---` between them.
     pub recorded: &'static [(&'static str, &'static str)],
     /// Messages by which its tools say that an object is not there, which is fine in teardown.
     pub absence: &'static [Absence],
@@ -119,11 +119,11 @@ pub struct Kind {
     pub metrics: &'static [Metric],
     /// Things of it that can be filled, each with the metric that says how full it is.
     pub fills: &'static [FillLevel],
-    /// Figures that tell the condition of the cache, where it is one.
+    /// Figures that tell the condition of the cache, if the layer is a cache.
     pub cache: Option<CacheFigures>,
     /// States that it can be brought to: `do = "state"`.
     pub states: &'static [State],
-    /// Actions that it can do while it stands, beside changing settings.
+    /// Actions that it can do while it stands, except for changes of settings.
     pub actions: &'static [ActionKind],
     /// The optional part that a change of its settings while it stands needs or affects.
     pub change: Option<PartEffect>,
@@ -137,7 +137,7 @@ pub struct Kind {
     pub figures: fn(&FigureFacts) -> LayerFigures,
     /// Every number that its probes read of it, in groups, under the layer's own names: `PROBE.FIELD`.
     pub counters: &'static [&'static [Metric]],
-    /// Growth of a number that only grows, by its field; `None` where it was reset meanwhile.
+    /// Growth of a number that only grows, by its field; `None` if it was reset in between.
     pub counting: fn(&Endpoints, &str) -> Option<f64>,
     /// The figures that its own tool prints first, made from one reading.
     pub overview: Option<Overview>,
@@ -145,13 +145,13 @@ pub struct Kind {
     pub followed: &'static [Followed],
     /// The doctor's rules about it.
     pub rules: &'static [LayerRule],
-    /// The forms in which it exists on a machine, and what is read of them there.
+    /// The forms in which it exists on a machine, and the sources that are read there.
     pub standing: &'static [Standing],
     /// The doctor's rules about it that need no run.
     pub standing_rules: &'static [StandingRule],
     /// The rules about the growth of its counters while it is watched; most of them are among `standing_rules` too.
     pub watch_rules: &'static [StandingRule],
-    /// Commands that change these settings of a volume that the reader made himself; empty where there are no such commands, or where the volume
+    /// Commands that change these settings of a volume that the reader made; empty if there are no such commands, or if the volume
     /// has to be made anew.
     pub commands: fn(&BTreeMap<String, String>, &[Changed]) -> Vec<String>,
 }
@@ -160,12 +160,12 @@ pub struct Kind {
 pub type Changed<'a> = (&'a str, &'a str);
 
 impl Kind {
-    /// The action that brings back a part that another action took away.
+    /// The action that brings back a part that another action removed.
     pub fn brings(&self, part: &str) -> Option<&'static ActionKind> {
         self.actions.iter().find(|a| matches!(a.part, Some(PartEffect::Brings(own)) if own == part))
     }
 
-    /// Creates a kind on one block device that has nothing of its own but a name, a sentence about it, its manual page and its settings.
+    /// Creates a kind on one block device that has only a name, a sentence about it, a manual page and settings.
     pub const fn new(
         name: &'static str,
         about: &'static str,
@@ -251,7 +251,7 @@ impl Kind {
     }
 }
 
-/// Figures of a kind that has none.
+/// Returns the figures of a kind without figures: none.
 fn no_figures(_: &FigureFacts) -> LayerFigures {
     LayerFigures::new()
 }
@@ -325,7 +325,7 @@ pub struct FillLevel {
     pub of: &'static str,
     /// The metric that says how full it is, percent.
     pub metric: &'static str,
-    /// The part without which there is no such metric.
+    /// The part that the metric needs; without the part it has no value.
     pub part: Option<&'static str>,
 }
 
@@ -362,7 +362,7 @@ pub enum StateMethod {
     },
 }
 
-/// Something that a layer can do while it stands: a stage with `do = "layer"`.
+/// An action that a layer can do while it stands: a stage with `do = "layer"`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ActionKind {
     /// The word in `action = "..."`.
@@ -371,7 +371,7 @@ pub struct ActionKind {
     pub about: &'static str,
     /// Its settings.
     pub keys: &'static [Key],
-    /// Tells whether nothing may stand on the layer meanwhile.
+    /// Tells whether nothing may stand on the layer during the action.
     pub alone: bool,
     /// Tells whether it may lose writes that were not flushed before.
     pub loses: bool,
@@ -384,11 +384,11 @@ pub struct ActionKind {
 pub enum PartEffect {
     /// It is for a layer that has the part.
     Needs(&'static str),
-    /// It takes the part away, which must be there.
+    /// It removes the part, which must be there.
     Takes(&'static str),
-    /// It brings the part back, which must be away.
+    /// It brings the part back, which must be missing.
     Brings(&'static str),
-    /// The part is there after it, whether it was away or not.
+    /// The part is there after it, whether it was missing or not.
     Renews(&'static str),
 }
 

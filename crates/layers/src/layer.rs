@@ -54,7 +54,7 @@ pub trait Layer: Send + Sync {
         Ok(())
     }
 
-    /// Returns how much of its origin the layer at `at` can hold at once, and in what chunks; `None` for a layer that is no read cache.
+    /// Returns how much of its origin the layer at `at` can hold at once, and in what chunks; `None` for a layer that is not a read cache.
     fn holds(&self, _at: &Place) -> Option<CacheRoom> {
         None
     }
@@ -79,14 +79,14 @@ pub struct CacheRoom {
 }
 
 /// Steps that take a layer down, and steps that bring it up again from what is stored, on this machine or another one with the same devices.
-/// Stored data stays. The undo of the raising is still due afterwards, so that these steps have no undo of their own.
+/// Stored data stays. The undo of the raising is still due afterwards, so these steps themselves have no undo.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Restart {
     /// Steps that take it down.
     pub down: Vec<Step>,
     /// Steps that bring it up, until it is as ready as it was when it was raised.
     pub up: Vec<Step>,
-    /// The part of the layer that is there after it, whether it was away or not.
+    /// The part of the layer that is there after it, whether it was missing or not.
     pub renews: Option<&'static str>,
 }
 
@@ -106,7 +106,7 @@ pub struct ActionRequest<'a> {
 pub struct Proof {
     /// Criteria that must hold of it, and of what is below it.
     pub criteria: Vec<Criterion>,
-    /// The end of a round, as criteria about rounds count them; `None`: each round of the load is one.
+    /// The end of a round for criteria about rounds; `None` takes the rounds of the load.
     pub round: Option<Round>,
 }
 
@@ -244,7 +244,7 @@ pub fn is_of_run(text: &str, run_tag: &str) -> bool {
     text.contains(&format!("fathom_{run_tag}")) || text.contains(&format!("{run_tag}-666d-8072-"))
 }
 
-/// The directory in which file systems of runs are mounted, each in one of its own.
+/// The directory in which file systems of runs are mounted, each in a separate directory.
 pub const MOUNTS: &str = "/run";
 
 /// The plan that raises a layer, not executed: steps, probes, and the layer's offer.
@@ -279,7 +279,7 @@ pub struct Allocate {
     pub last_block: bool,
     /// Size of each write, bytes.
     pub block_bytes: u64,
-    /// The reason why the layer has no room for these writes, if it has none.
+    /// The reason why the layer has no room for these writes; `None` if it has room.
     pub refused: Option<SettingError>,
 }
 

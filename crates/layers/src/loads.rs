@@ -96,7 +96,7 @@ pub(crate) static METRICS: &[Metric] = &[
         better: Better::Higher,
         basis: Basis::Counter,
         test: Test::Ranked,
-        help: "I/Os per second of the slowest job as a share of the fastest job's, each over the time that it worked: 100 % where all were equally fast, 0 % where one did nothing. A load of one job has no such figure.",
+        help: "I/Os per second of the slowest job as a share of the fastest job's, each over the time that it worked: 100 % if all were equally fast, 0 % if one did nothing. A load of one job has no such figure.",
     },
     Metric {
         id: MACHINE_CPU_PER_IO,

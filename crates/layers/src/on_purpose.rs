@@ -74,12 +74,12 @@ impl Node<'_> {
         }
     }
 
-    /// Returns steps that take it away and put it back.
+    /// Returns steps that remove it and put it back.
     pub(crate) fn again(&self) -> Restart {
         let name = self.at.tagged();
         let create = dm::create("put the node over the device", &name, &self.table);
         let up = [Step { undo: Vec::new(), ..create }].into_iter().chain(self.looks()).collect();
-        Restart { down: vec![dm::remove("take the node away", &name)], up, renews: None }
+        Restart { down: vec![dm::remove("remove the node", &name)], up, renews: None }
     }
 
     fn looks(&self) -> Vec<Step> {

@@ -20,7 +20,7 @@ pub const ABSENT: &str = "absent";
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
     /// No parser has this id.
-    #[error("there is no parser '{0}'; plan and program are of different versions")]
+    #[error("there is no parser '{0}': the plan was written by another version of the program")]
     Unknown(String),
     /// The text has another form.
     #[error("{parser} cannot read this: {what} at '{near}'")]

@@ -38,7 +38,7 @@ pub enum Reading {
     /// Quick: one thread reads all such probes in turn, and the start or end of a stage waits until all of them were read.
     #[default]
     Edge,
-    /// May be slow: a thread of its own reads it. Neither an edge nor another probe waits for it; a reading that begins too long
+    /// May be slow: a separate thread reads it. Neither an edge nor another probe waits for it; a reading that begins too long
     /// after its edge is not used for that edge.
     Background,
 }

@@ -38,7 +38,7 @@ impl Recorded {
     }
 
     /// Returns the parser of a source that a probe or a step plans to read. Once something has worked on the layer, only names are read
-    /// (`Action::Bind`): all else that was recorded is no longer true.
+    /// (`Action::Bind`): the rest of the record no longer holds.
     fn parser_of(&self, source: &Source) -> Option<&str> {
         let planned = |own: &Source| is_planned(&own.show(), &source.show());
         let probes = self.raised.probes.iter().filter(|_| !self.worked_on);

@@ -91,7 +91,7 @@ pub struct MetricOwners {
     pub kinds: Vec<&'static str>,
 }
 
-/// Returns everything that can have the metric with this id: nothing if there is no such metric.
+/// Returns everything that can have the metric with this id; nothing if no such metric exists.
 pub fn owners_of_metric(id: &str) -> MetricOwners {
     let among = |metrics: &[Metric]| metrics.iter().any(|metric| metric.id == id);
     let has = |kind: &&Kind| {

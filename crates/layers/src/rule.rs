@@ -138,7 +138,7 @@ pub struct Observation {
     pub of_load: Vec<(&'static str, String)>,
     /// Devices that these settings need and the experiment does not have: name and table as written in TOML.
     pub devices: Vec<(&'static str, String)>,
-    /// Reason why no setting takes a bottleneck away, as the end of a sentence.
+    /// Reason why no setting removes a bottleneck, as the end of a sentence.
     pub no_setting: Option<&'static str>,
 }
 
@@ -277,7 +277,7 @@ pub struct RuleFacts<'a> {
     pub figures: &'a LayerFigures,
     /// Content that was asked for from the first measured stage to the end, as far as several loads agree.
     pub asked_content: Option<&'a AskedContent>,
-    /// Content that was achieved meanwhile; `None` when it was not measured.
+    /// Content that was achieved in that time; `None` if it was not measured.
     pub achieved: Option<&'a AchievedContent>,
     /// Facts of the cell by name (`vdo.instance`).
     pub facts: &'a BTreeMap<String, String>,
@@ -352,8 +352,8 @@ impl<'a> MeasuredStage<'a> {
         (last.at_ns > first.at_ns).then_some(Span { first, last })
     }
 
-    /// Returns the span of the stage's load alone, without its preparation and what came after it; the span of the whole stage where there is no
-    /// load, or it was read over less than [`SHORTEST_S`]; `None` where the stage was read over less than that, too.
+    /// Returns the span of the stage's load alone, without its preparation and what came after it; the span of the whole stage if there is no load,
+    /// or if the load was read over less than [`SHORTEST_S`]; `None` if the stage was read over less than that, too.
     pub fn load_span(&self, source: &str) -> Option<Span<'a>> {
         let marked =
             |mark: &str| self.samples(source).find(|row| row.mark.as_deref() == Some(mark));
@@ -377,7 +377,7 @@ impl<'a> Span<'a> {
         (self.last.at_ns - self.first.at_ns) as f64 / 1e9
     }
 
-    /// Returns how much a field grew, less than 0 where it shrank; `None` where it is missing.
+    /// Returns how much a field grew, below 0 if it shrank; `None` if it is missing.
     pub fn growth(&self, field: &str) -> Option<f64> {
         Some(self.end(field)? - self.first.fields.get(field).copied().flatten()?)
     }

@@ -26,7 +26,7 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// A form on one device, of which nothing is read.
+    /// A form on one device; nothing of it is read.
     pub const fn new(is: Recognised) -> Self {
         Self {
             is,
@@ -198,7 +198,7 @@ pub struct StandingMachine {
 pub struct StandingStack {
     /// Its nodes, those above before those below.
     pub nodes: Vec<Node>,
-    /// Nodes that share something with it: other volumes of a pool.
+    /// Nodes outside of the stack that share something with it: other volumes of a pool.
     pub beside: Vec<Node>,
     /// The machine.
     pub machine: StandingMachine,

@@ -167,8 +167,8 @@ pub enum Action {
         /// The name under which it was started.
         name: String,
     },
-    /// Record an event of the kernel in a separate trace instance. Where there is no tracefs, or no such event, nothing is
-    /// recorded, and the reader of [`Source::Trace`] or [`Source::WriteRuns`] says why.
+    /// Record an event of the kernel in a separate trace instance. Without tracefs or such an event nothing is recorded, and the reader of
+    /// [`Source::Trace`] or [`Source::WriteRuns`] reports why.
     Trace {
         /// Name of the instance; it must not exist.
         instance: String,
@@ -258,7 +258,7 @@ impl Action {
         Self::Wait { source, parser, until: Condition::Gone, every_ms: 100 }
     }
 
-    /// Returns the things that an action of teardown takes away or writes to; none of one that takes nothing away.
+    /// Returns the things that an action of teardown removes or writes to; none if it does neither.
     pub fn objects(&self) -> Vec<&str> {
         match self {
             Self::Command { removes, .. } => removes.as_deref().into_iter().collect(),

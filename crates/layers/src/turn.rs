@@ -22,7 +22,7 @@ pub(crate) static OF_LOADS: &[Metric] = &[
         TURN_TIME,
         "time until throughput turns",
         Unit::Seconds,
-        "From the beginning of the stage to the point where the operation's throughput goes from one level to another, or has gone half of the way. It has no value where throughput keeps its level, or turns in fewer than four of five runs.",
+        "From the beginning of the stage to the point at which the operation's throughput changes from one level to another, or has gone half of the way. It has no value if throughput keeps its level, or turns in fewer than four of five runs.",
     ),
     metric(
         TURN_BYTES,

@@ -14,7 +14,7 @@ pub struct Watched {
     pub io: IoGrowth,
     /// The same from each look to the next.
     pub rows: Vec<IoGrowth>,
-    /// Growth of its own counters; `None` for a counter that was reset meanwhile.
+    /// Growth of its own counters; `None` for a counter that was reset in between.
     pub grown: Fields,
     /// Its own levels at the last look.
     pub levels: Fields,

@@ -11,7 +11,7 @@ use crate::task::{FigurePlan, Output};
 /// Compiles the pattern of a figure. `^` and `$` match at the ends of a line, since programs print lines.
 ///
 /// # Errors
-/// When it is no regular expression.
+/// When it is not a regular expression.
 pub fn regex(pattern: &str) -> Result<Regex, Error> {
     RegexBuilder::new(pattern).multi_line(true).build()
 }
@@ -84,7 +84,7 @@ impl<'a> FigurePicker<'a> {
         self.figures.iter().filter_map(|f| Some((f.name.to_owned(), number(f)?))).collect()
     }
 
-    /// Names of figures whose pattern found a text that is no number, and that text.
+    /// Names of figures whose pattern found a text that is not a number, and that text.
     pub fn no_numbers(&self) -> impl Iterator<Item = (&str, &str)> {
         self.figures
             .iter()

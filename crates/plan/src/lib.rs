@@ -129,7 +129,7 @@ pub struct Machine {
     /// Number of its CPUs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<u32>,
-    /// Name of its kernel, or the path of one of the user's own.
+    /// Name of its kernel, or the path of one that the user built.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<String>,
 }
@@ -194,9 +194,9 @@ pub struct StagePlan {
     pub deadline: Option<Nanos>,
     /// Its task.
     pub task: Task,
-    /// Tells whether its hot places are its own; otherwise what is hot in one stage of a cell is hot in all.
+    /// Tells whether it has separate hot places; otherwise the same places are hot in all stages of a cell.
     pub fresh_places: bool,
-    /// The point of a sweep that it measures, if it is one.
+    /// The point of a sweep that it measures, if any.
     #[serde(default)]
     pub sweep: Option<SweepFacts>,
     /// The state that it brings a layer to, if any.
@@ -233,12 +233,12 @@ impl StagePlan {
         self.task.steps().iter().any(|step| matches!(step.action, Action::Reboot { .. }))
     }
 
-    /// Its load, if it is one.
+    /// Its load; `None` if it is something else.
     pub fn load(&self) -> Option<&LoadSpec> {
         self.task.load()
     }
 
-    /// The load that drives its target, if one does: its own, or that of each round of a fill.
+    /// The load that drives its target, if one does: its load, or the load of each round of a fill.
     pub fn driven(&self) -> Option<&LoadSpec> {
         self.task.load().or_else(|| self.task.fill().map(|fill| &*fill.by))
     }
@@ -254,7 +254,7 @@ impl StagePlan {
         limit.into_iter().chain(self.deadline).min()
     }
 
-    /// Its command, if it is one.
+    /// Its command; `None` if it is something else.
     pub fn command(&self) -> Option<&CommandPlan> {
         self.task.command()
     }

@@ -1,4 +1,4 @@
-//! A plan on devices of the host in place of virtual disks.
+//! A plan on devices of the host instead of virtual disks.
 
 use crate::Plan;
 

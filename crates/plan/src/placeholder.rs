@@ -1,4 +1,4 @@
-//! Placeholders in a command: `{mount}`, `{target}` and `{corpus.NAME}`. All other braces, and those after a `$`, are the program's own.
+//! Placeholders in a command: `{mount}`, `{target}` and `{corpus.NAME}`. All other braces, and those after a `$`, are left to the program.
 
 /// A piece of one word of a command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub fn parts(text: &str) -> impl Iterator<Item = Part<'_>> {
     found.into_iter()
 }
 
-/// Returns the names in braces that are no placeholders.
+/// Returns the names in braces that are not placeholders.
 pub fn others(text: &str) -> impl Iterator<Item = &str> {
     let known = |name: &str| matches!(name, "mount" | "target") || corpus(name).is_some();
     braces(text).map(|(_, name)| name).filter(move |name| !known(name))

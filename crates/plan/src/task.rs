@@ -32,22 +32,22 @@ pub enum Task {
 }
 
 impl Task {
-    /// Its load, if it is one.
+    /// Its load; `None` if it is something else.
     pub fn load(&self) -> Option<&LoadSpec> {
         if let Self::Load(load) = self { Some(load) } else { None }
     }
 
-    /// Its fill, if it is one.
+    /// Its fill; `None` if it is something else.
     pub fn fill(&self) -> Option<&FillPlan> {
         if let Self::Fill(fill) = self { Some(fill) } else { None }
     }
 
-    /// Its copy, if it is one.
+    /// Its copy; `None` if it is something else.
     pub fn copy(&self) -> Option<&CopyPlan> {
         if let Self::Copy(copy) = self { Some(copy) } else { None }
     }
 
-    /// Its command, if it is one.
+    /// Its command; `None` if it is something else.
     pub fn command(&self) -> Option<&CommandPlan> {
         if let Self::Command(command) = self { Some(command) } else { None }
     }
@@ -58,7 +58,7 @@ impl Task {
     }
 }
 
-/// A load of a tree of files, in a directory of its own.
+/// A load of a tree of files, in a separate directory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TreePlan {
     /// Operations, names, sizes, workers.
@@ -77,7 +77,7 @@ pub struct TreePlan {
     pub folder: String,
 }
 
-/// An ageing of a file system, in a directory of its own.
+/// An ageing of a file system, in a separate directory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AgeingPlan {
     /// Files that grow in turn.
@@ -134,7 +134,7 @@ pub struct StatePlan {
     pub state: String,
     /// Criteria that must hold then.
     pub criteria: Vec<Criterion>,
-    /// The end of a round, for criteria about rounds; `None`: each round of the load is one.
+    /// The end of a round for criteria about rounds; `None` takes the rounds of the load.
     pub round: Option<Round>,
     /// Consequence when the state is not reached.
     pub otherwise: Otherwise,

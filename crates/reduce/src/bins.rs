@@ -2,8 +2,8 @@
 //!
 //! Modelled on `packer.c` of dm-vdo: 16 bins are kept in the order of their free space, and a fragment goes to the fullest bin that has room. If none
 //! has, the fullest bin is written out, unless it holds less than the new fragment takes; in that case the new block is written uncompressed. A bin
-//! with a single fragment is written uncompressed, too. A fragment whose block is written again meanwhile leaves its bin, and is written uncompressed
-//! (`wait_on_hash_lock` of `dedupe.c`).
+//! with a single fragment is written uncompressed, too. A fragment whose block is written again while it waits leaves its bin, and is written
+//! uncompressed (`wait_on_hash_lock` of `dedupe.c`).
 
 /// Bytes for fragments in a physical block: 4096 minus a header of 36.
 pub const PAYLOAD: usize = 4060;

@@ -33,7 +33,7 @@ pub struct BisectedRung {
     pub role: Option<&'static str>,
     /// Tells whether it is the result of the search, or one of several candidates for that.
     pub named: bool,
-    /// Its measurement beside the good end; `None` where there is none.
+    /// Its comparison with the good end; `None` if it was not measured.
     pub measured: Option<BisectedStep>,
 }
 

@@ -53,7 +53,7 @@ pub fn csv(view: &View) -> String {
     lines.join("\r\n") + "\r\n"
 }
 
-/// Returns the figures of one job: `job` in place of `operation`, the number of the job at the end, and no comparison.
+/// Returns the lines with one job's figures: they begin with `job`, end with the job's number, and have no comparison.
 fn jobs(view: &View, row: &JobFigures) -> Vec<String> {
     let variant = view.variants.get(row.variant).map(|variant| quoted(&variant.name));
     let operation = row.scope.as_operation().map(quoted).unwrap_or_default();

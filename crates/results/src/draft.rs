@@ -118,7 +118,7 @@ pub fn stream(place: &Path) -> io::Result<File> {
         }
         _ => error,
     })?;
-    // The open file is checked, not the path, which may lead elsewhere by now.
+    // The open file is checked, not the path, which may lead elsewhere now.
     if !is_stream(&file.metadata()?) {
         return Err(replaced());
     }
@@ -133,7 +133,7 @@ fn is_pipe(place: &Path) -> bool {
 }
 
 fn replaced() -> io::Error {
-    let what = "another program has made or replaced it meanwhile";
+    let what = "another program has made or replaced it since";
     io::Error::new(ErrorKind::AlreadyExists, what)
 }
 
@@ -165,7 +165,7 @@ fn in_place_of(old: (u64, u64), file: NamedTempFile, place: &Path) -> io::Result
             Ok(file)
         }
         Ok(()) => {
-            // Another file came out: it is put back. If yet another one has come meanwhile, that one stays under the temporary name.
+            // Another file came out: it is put back. If yet another one has come in the meantime, that one stays under the temporary name.
             exchange()?;
             let metadata = file.as_file().metadata()?;
             if identity(file.path())? != Some((metadata.dev(), metadata.ino())) {

@@ -192,7 +192,7 @@ mod tests {
         for java in JAVA {
             assert_eq!(decode(java).unwrap(), ours);
         }
-        // The counts are the same bytes; the 40 before them hold the ranges, of which ours grows as needed.
+        // The counts are the same bytes; the 40 bytes before them hold the range, which in ours grows as needed.
         let mut bytes = Vec::new();
         hdrhistogram::serialization::V2Serializer::new().serialize(&ours, &mut bytes).unwrap();
         assert_eq!(bytes[40..], STANDARD.decode(JAVA[0]).unwrap()[40..]);

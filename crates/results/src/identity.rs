@@ -6,7 +6,7 @@ use std::path::{Component, Path};
 use crate::model::{CellEntry, CellRecord, Manifest, Row};
 use crate::whole;
 
-/// Finds a contradiction within the list of cells, because of which no figure can be attributed to a cell; `None` where there is none.
+/// Finds a contradiction in the list of cells, which makes it impossible to attribute figures to cells; `None` if there is none.
 pub(crate) fn contradiction(manifest: &Manifest) -> Option<String> {
     let (mut cells, mut folders) = (BTreeSet::new(), BTreeSet::new());
     let known = |name: &str| manifest.plan.variants.iter().any(|variant| variant.name == name);
@@ -17,11 +17,11 @@ pub(crate) fn contradiction(manifest: &Manifest) -> Option<String> {
         } else if !known(variant) {
             Some(format!("cell {index} belongs to variant '{variant}', which is not in the plan"))
         } else if !(1..=manifest.plan.repeat).contains(repeat) {
-            Some(format!("cell {index} is of repeat {repeat} of {}", manifest.plan.repeat))
+            Some(format!("cell {index} is repeat {repeat} of {}", manifest.plan.repeat))
         } else if !cells.insert((variant, repeat)) {
             Some(format!("two cells are repeat {repeat} of '{variant}'"))
         } else if !is_name(folder) {
-            Some(format!("cell {index} is in '{folder}', which is no folder of a result"))
+            Some(format!("cell {index} is in '{folder}', which cannot be a folder of a result"))
         } else if !folders.insert(folder) {
             Some(format!("two cells are in the folder '{folder}'"))
         } else {

@@ -31,7 +31,7 @@ pub enum PackError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault in it.
         what: String,
     },
     /// The package cannot be written.
@@ -87,7 +87,7 @@ pub fn pack(dir: &Path, to: impl Write, mut on: impl FnMut(u64)) -> Result<(), P
         header.set_mode(0o644);
         header.set_mtime(0);
         header.set_cksum();
-        // The header states the size: of a file that grows meanwhile no more is read; one that shrinks would damage the archive.
+        // The header states the size: if the file grows now, no more is read; if it shrinks, the archive is damaged, and packing fails.
         let mut read = Counted { inner: file.take(bytes), bytes: 0 };
         archive.append(&header, &mut read).map_err(|error| match refused.get() {
             true => PackError::Unwritten(error),

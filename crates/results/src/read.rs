@@ -40,7 +40,7 @@ pub struct ResultSet {
     pub proofs: Vec<KeptProof>,
     /// The reason why it is incomplete; `None` when it is complete.
     pub incomplete: Option<String>,
-    /// The progress of the run that still writes it, in words; `None` where no run does, or where no lock tells.
+    /// The progress of the run that still writes it, in words; `None` if no run does, or if no lock can show it.
     pub going_on: Option<String>,
     /// The outcome of checking its files against the seal.
     pub seal: Seal,
@@ -262,7 +262,7 @@ fn lacks(
     lacks
 }
 
-/// Reads the result that `sink` holds open, even if its path leads elsewhere by now.
+/// Reads the result that `sink` holds open, even if its path now leads elsewhere.
 pub fn open_held(sink: &DirSink) -> Result<ResultSet, ReadError> {
     Ok(ResultSet { path: sink.name().to_owned(), ..read_from(sink.way(), true)? })
 }
@@ -322,7 +322,7 @@ fn read_cell(
     Ok((cell, None))
 }
 
-/// Tells whether a run still writes into a result; `None` where no lock tells.
+/// Tells whether a run still writes into a result; `None` if the directory cannot be locked, so that this is unknown.
 fn goes_on(dir: &Path, manifest: &Manifest) -> Option<bool> {
     if manifest.outcome.is_some() {
         return Some(false);

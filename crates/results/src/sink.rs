@@ -173,7 +173,7 @@ impl DirSink {
         &self.name
     }
 
-    /// Returns the path by which this process reaches the directory, whatever its name leads to by now.
+    /// Returns the path by which this process reaches the directory, even if its name now leads elsewhere.
     pub fn way(&self) -> &Path {
         &self.way
     }

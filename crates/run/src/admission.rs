@@ -1,5 +1,5 @@
 //! Conditions that must hold before a plan touches this machine: the user allows its commands, programs and modules are present, and every role
-//! has a claimed device of its own.
+//! has a separate claimed device.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -390,7 +390,7 @@ mod tests {
         let other = refused(&plan, &[offered("dat")]);
         assert_eq!(other.to_string(), "The experiment has no device 'dat' for /dev/null");
         assert_eq!(other.help("x"), "its roles are: data");
-        // What is no block device is refused by its own words.
+        // The claim itself refuses a path that is not a block device.
         assert!(matches!(refused(&plan, &[offered("data")]), AdmissionError::Claim(_)));
     }
 

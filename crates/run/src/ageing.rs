@@ -23,7 +23,7 @@ pub(crate) struct AgeingOutcome {
     pub stop: Option<Stop>,
 }
 
-/// Ages the file system that stage `stage` works on, in a directory of its own, and gives the figures; in virtual time it does nothing.
+/// Ages the file system that stage `stage` works on, in a separate directory, and gives the figures; in virtual time it does nothing.
 pub(crate) fn run(
     scene: &CellContext,
     plan: &CellPlan,

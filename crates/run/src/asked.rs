@@ -1,4 +1,4 @@
-//! Request for a run beside the experiment's file: seed, tag, repeats, scale, a place for the result.
+//! Choices of the user for a run, in addition to the experiment's file: seed, tag, repeats, scale, a place for the result.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -16,7 +16,7 @@ pub const LAB: &str = "lab";
 /// The scale of this machine's devices, unless another is asked for.
 pub const FULL: &str = "full";
 
-/// Request for a run beside the experiment's file.
+/// Choices of the user for a run, in addition to the experiment's file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunRequest {
     /// The seed of everything random; a fresh one where none is given.
@@ -31,7 +31,7 @@ pub struct RunRequest {
     pub run_tag: Option<String>,
     /// Sizes of real devices by role.
     pub sizes: BTreeMap<String, Bytes>,
-    /// A change to a variant, which is measured beside it; nothing else runs then.
+    /// A change to a variant: the changed variant is measured together with the variant itself, and nothing else runs.
     pub trial: Option<Trial>,
 }
 

@@ -379,7 +379,7 @@ impl<'a> Running<'a> {
 
     /// Takes the stack down, whatever happened, and hands the record in.
     fn finish(mut self, outcome: Result<(), Stop>) -> CellState {
-        // Read while the layers' threads exist: the CPU time of ended threads cannot be told from that of other work.
+        // Read while the layers' threads exist: the CPU time of ended threads cannot be distinguished from that of other work.
         self.record.machine = self.metered.read(self.scene.clock).map(|(load, _)| load);
         let left = self.tear_down();
         let (state, reason) = match outcome {

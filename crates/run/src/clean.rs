@@ -89,7 +89,7 @@ impl Cleaning {
         let tag = result.manifest.run_id.clone();
         // Anything shorter would be part of other names.
         if tag.len() != 8 || !tag.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-            return Err(RunError::Plan(format!("'{tag}' is no tag of a run").into()));
+            return Err(RunError::Plan(format!("'{tag}' is not the tag of a run").into()));
         }
         let executor = Executor::new(machine, &Clock::real(), &Interrupt::new());
         let mut cleaning = Self {
@@ -146,7 +146,7 @@ impl Cleaning {
         // A device without the mark needs no wipe. A device that cannot be examined is reported: it may carry the mark.
         let unseen: Vec<_> = others.iter().filter_map(|(_, action)| self.unseen(action)).collect();
         self.unseen.extend(unseen);
-        // Left out: an attribute that has another value by now was changed by somebody else, or is gone.
+        // Left out: an attribute that no longer has the run's value was changed by somebody else, or is gone.
         let noted = |action: &Action| {
             !matches!(
                 action,
@@ -285,7 +285,7 @@ impl Cleaning {
         commands.extend(due.iter().map(|(_, action)| action.show()));
         let below = below.iter().filter(|b| !objects.iter().any(|object| is_of(object, &b.name)));
         commands.extend(below.flat_map(shown));
-        // What several steps would undo is shown once.
+        // An undo that several steps have in common is shown once.
         let mut once = BTreeSet::new();
         commands.retain(|command| once.insert(command.clone()));
         Remains { found, commands, left_alone: self.left_alone.clone(), unseen }
@@ -380,7 +380,7 @@ impl Cleaning {
 
     fn write(&mut self, cell: Option<usize>, sink: &mut dyn Sink) -> Result<(), RunError> {
         for mut line in self.executor.take_transcript() {
-            // Names of other cells are no names of this one.
+            // Names that other cells bound do not apply to this one.
             (line.cell, line.bound) = (cell, BTreeMap::new());
             append_transcript(sink, &line)?;
         }

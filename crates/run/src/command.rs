@@ -96,7 +96,7 @@ fn missing(
         const TOLD: usize = 40;
         let more = if text.chars().nth(TOLD).is_some() { "..." } else { "" };
         let text: String = text.chars().take(TOLD).collect();
-        format!("what it printed for {name}, '{text}{more}', is no number (write 1.5, or 1e3)")
+        format!("what it printed for {name}, '{text}{more}', is not a number (write 1.5, or 1e3)")
     });
     let too_long = picker.too_long().map(|(name, lines)| {
         let longest = Bytes(LONGEST_LINE as u64);

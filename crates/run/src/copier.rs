@@ -42,7 +42,7 @@ pub(crate) fn copy(
         };
         let right = opened.and_then(|file| match place.meant {
             Some(meant) if !meant.is(&file.metadata()?) => {
-                Err(io::Error::other("by now it is not the device that was meant"))
+                Err(io::Error::other("it is no longer the device that was meant"))
             }
             _ => Ok(file),
         });

@@ -8,7 +8,7 @@ pub enum RunError {
     /// The result could not be written.
     #[error(transparent)]
     Sink(#[from] results::sink::SinkError),
-    /// The run ended, but its result was moved or changed meanwhile.
+    /// The run ended, but its result was moved or changed while it ran.
     #[error("{source}")]
     Spoiled {
         /// The end of the run.

@@ -184,7 +184,7 @@ mod tests {
 
     use super::*;
 
-    /// A layer of which each round fills so much.
+    /// A layer whose fill level after each round is given.
     struct Filling {
         values: Vec<Option<f64>>,
         rounds: Vec<Round>,

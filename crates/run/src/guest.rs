@@ -104,7 +104,7 @@ fn check_environment(mission: &Cells, site: &Site) -> Result<(), RunError> {
     checked.map_err(|error| RunError::Guest(error.into()))
 }
 
-/// Source of the host's messages: returns the next one; `None` when the host says nothing for a while.
+/// Source of the host's messages: returns the next one; `None` if none arrives within the given time.
 pub type Inbox<'a> = dyn Fn(Duration) -> Option<Vec<u8>> + 'a;
 
 /// Function that makes the clock of the cells once a recorder exists, through which the host can be asked.

@@ -37,7 +37,7 @@ impl std::str::FromStr for Injection {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "'{text}' is no fault; write fail, interrupt, crash, hang or spoil, then @CELL:STEP"
+                "'{text}' is not a fault; write fail, interrupt, crash, hang or spoil, then @CELL:STEP"
             )
         };
         let (fault, place) = text.split_once('@').ok_or_else(wrong)?;

@@ -23,7 +23,7 @@ pub(crate) struct KnownInCell {
     layers: BTreeMap<String, String>,
     /// Targets that were written since the stack was brought to rest.
     unflushed: BTreeSet<String>,
-    /// State files in place of `carried`, for a cell that continues on another machine.
+    /// State files, which replace `carried` for a cell that continues on another machine.
     kept: Option<KeptFiles>,
 }
 
@@ -202,7 +202,7 @@ impl KnownInCell {
         }
     }
 
-    /// Notes that something other than a load works on the target of `stage`. If it writes data of its own, nothing on the target is known any more,
+    /// Notes that something other than a load works on the target of `stage`. If it writes other data, nothing on the target is known any more,
     /// except the files of a layout, which nobody but Fathom should write. An action may lose what was not flushed.
     pub(crate) fn worked_on(&mut self, stage: &StagePlan) {
         let target = stage.target.name.as_str();

@@ -20,7 +20,7 @@ use crate::{Event, RunError, RunOutcome};
 /// The manifest and the directory of a running result.
 pub struct Ledger {
     sink: DirSink,
-    /// The lock that keeps other processes from this run, whatever directory they know its result by.
+    /// The lock that keeps other processes from this run, by whichever path they know its result.
     _lock: Option<RunLock>,
     manifest: Manifest,
     left_behind: bool,
@@ -41,7 +41,7 @@ enum Host {
 }
 
 impl Ledger {
-    /// Declares that cells run in guests from here on, so that the host's work for others meanwhile is recorded.
+    /// Declares that cells run in guests from here on, so that the host's work for others during each cell is recorded.
     pub(crate) fn watch_host(&mut self) {
         // A simulated guest has no host.
         if !self.manifest.simulated {
@@ -166,7 +166,7 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// The path that leads this process to the result's directory, whatever its name leads to by now.
+    /// The path that leads this process to the result's directory, even if the directory's name leads elsewhere now.
     pub fn way(&self) -> &Path {
         self.sink.way()
     }
@@ -254,7 +254,7 @@ impl Ledger {
         self.save()
     }
 
-    /// Tells people what happened, where it changes nothing in the result.
+    /// Reports an event that changes nothing in the result.
     pub(crate) fn tell(&mut self, event: &Event) {
         (self.on)(event);
     }
@@ -381,8 +381,7 @@ impl Post for Ledger {
 }
 
 impl Ledger {
-    /// Seals the cell's series. When that fails its rows are still whole, and sealing can be repeated:
-    /// people are told, and the run goes on.
+    /// Seals the cell's series. If that fails, its rows are still whole and sealing can be repeated: the failure is reported, and the run goes on.
     fn seal(&mut self, index: usize, folder: &str) {
         // A cell that never began has no folder.
         if !self.sink.way().join("cells").join(folder).exists() {

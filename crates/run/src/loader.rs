@@ -94,8 +94,8 @@ impl<'a> Real<'a> {
 }
 
 /// Returns the name of the group of loads that must have the same driver as that of `stage`, so that their figures can be compared: those of all
-/// variants, of all points of a sweep and of all measured stages, with or without the page cache. The stages that only prepare form groups of
-/// their own. `None` where the experiment names the driver.
+/// variants, of all points of a sweep and of all measured stages, with or without the page cache. The stages that only prepare form separate groups.
+/// `None` where the experiment names the driver.
 fn alike(stage: &StagePlan) -> Option<&'static str> {
     let spec = stage.driven().filter(|spec| spec.is_auto())?;
     Some(match (stage.measured, spec.direct) {
@@ -106,8 +106,8 @@ fn alike(stage: &StagePlan) -> Option<&'static str> {
     })
 }
 
-/// Returns all loads of `plan` in the group `loads`. Their targets do not exist yet, so the choice rests on what the kinds of the layers say
-/// of them, and not on which cell runs first.
+/// Returns all loads of `plan` in the group `loads`. Their targets do not exist yet, so the choice rests on properties of the kinds of the layers,
+/// and not on which cell runs first.
 fn all_alike<'p>(plan: &'p Plan, loads: &str) -> Alike<'p> {
     let stages = plan.cells.iter().flat_map(|cell| &cell.stages);
     let refuses = |kind: &str| layers::kind(kind).is_some_and(|kind| kind.refuses_nowait);

@@ -41,7 +41,7 @@ impl Looks {
         self.planned.looks.last().copied().unwrap_or_default()
     }
 
-    /// Called while no cell runs: looks at the run where a look is due, tells what it saw, and skips what is left where that is not
+    /// Called while no cell runs: looks at the run if a look is due, reports what it saw, and skips the remaining cells if they are not
     /// needed or would not end in time.
     pub(crate) fn consider(&mut self, ledger: &mut Ledger, now: Nanos) -> Result<(), RunError> {
         let repeat = self.ended(ledger);

@@ -1,4 +1,4 @@
-//! Missions: the work that a guest is told to do.
+//! Missions: the work that a guest gets to do.
 
 use std::collections::BTreeMap;
 

@@ -29,7 +29,7 @@ pub struct OneLoad {
     pub summary: LoadSummary,
     /// What the machine did for other programs while it ran; `None` where that is not known.
     pub machine: Option<MachineLoad>,
-    /// When it began, as a date and time.
+    /// Its start, as a date and time.
     pub started_utc: String,
     /// The command line.
     pub command: Vec<String>,

@@ -35,7 +35,7 @@ impl FromStr for QuietMachine {
         let others: Percent = share.parse().map_err(|e| format!("{e}"))?;
         if !(others.0 > 0.0 && others.0 < 100.0) {
             return Err(format!(
-                "others take 0 to 100 % of the CPUs, so {share} says nothing; write 5%, or 5%:10m"
+                "others take 0 to 100 % of the CPUs, so {share} is not a useful limit; write 5%, or 5%:10m"
             ));
         }
         Ok(Self { others, time })

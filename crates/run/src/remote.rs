@@ -19,9 +19,9 @@ use crate::{Cells, Event, Injection, Ledger, Mission, RunError, RunOutcome};
 
 /// One machine that executes missions; the lab's VM, or a twin in tests.
 pub trait Guest {
-    /// The next thing that the guest said; waits for it at most `patience`.
+    /// Returns the next message of the guest; waits for it at most `patience`.
     fn receive(&mut self, patience: Duration) -> GuestMessage;
-    /// Passes the user's wish to stop on.
+    /// Passes on the user's wish to stop.
     fn interrupt(&mut self, level: Level);
     /// Sends it a reply (opaque bytes).
     fn answer(&mut self, bytes: &[u8]);
@@ -34,7 +34,7 @@ pub trait Guest {
 pub enum GuestMessage {
     /// A message of its half of the run.
     Payload(Vec<u8>),
-    /// Nothing within the patience.
+    /// No message within the patience.
     Silence,
     /// It has done its mission and is off.
     Done,
@@ -55,7 +55,7 @@ pub struct Farewell {
 const DEADLINE_FACTOR: u64 = 5;
 /// ... and never less than this.
 const LEAST_DEADLINE: Duration = Duration::from_secs(600);
-/// Factor of the deadline with an emulated CPU: no estimate knows how slow that is, with other work beside it.
+/// Factor of the deadline with an emulated CPU: no estimate knows how slow that is while the machine does other work, too.
 const EMULATED: u32 = 4;
 
 /// Returns the time after which a guest that runs `plan` is given up.
@@ -68,7 +68,7 @@ pub fn deadline(plan: &Plan, emulated: bool) -> Duration {
     if emulated { quick * EMULATED } else { quick }
 }
 
-/// The number of a guest of a result, from 1: it tells what this guest leaves from what the others left.
+/// The number of a guest of a result, from 1: it distinguishes the files of this guest from those of the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GuestNumber(usize);
 
@@ -194,7 +194,7 @@ impl<'a> Between<'a> {
         Ok(needed)
     }
 
-    /// Keeps a cell for the next guest; its clock goes on meanwhile.
+    /// Keeps a cell for the next guest; the cell's clock goes on until then.
     fn keep(&mut self, cell: Box<SuspendedCell>) {
         tracing::info!(cell = cell.cell, "a cell waits for its machine to boot");
         self.time = Some((cell.at_ns, Instant::now()));
@@ -218,7 +218,7 @@ impl<'a> Between<'a> {
 }
 
 /// The machine of the next guest, and the cells that it runs: the one that was begun, then the pending ones in their order, up to the first
-/// that needs another machine. `None`: there is no cell.
+/// that needs another machine. `None` if no cell is left.
 fn next_guest(
     plan: &Plan,
     begun: Option<usize>,
@@ -323,7 +323,7 @@ fn listen<G: Guests>(
             GuestMessage::Silence => {}
             GuestMessage::Done => return Ok(None),
             GuestMessage::Gone(reason) => return Ok((!killed).then_some(reason)),
-            // What it still sends is about a machine that is gone.
+            // Its remaining messages are about a machine that is gone.
             GuestMessage::Payload(_) if killed => {}
             GuestMessage::Payload(bytes) => {
                 match Message::decode(&bytes)? {

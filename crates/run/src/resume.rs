@@ -1,4 +1,4 @@
-//! Checks for a run that continues where an earlier one stopped: that the result and the plan are of the same experiment.
+//! Checks before a run continues where an earlier one stopped: the result and the plan must belong to the same experiment.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use units::Seed;
 
 use crate::Start;
 
-/// A result that is to be continued. Nobody else writes into it meanwhile.
+/// A result that is to be continued. While this value exists, nobody else writes into it.
 pub struct Earlier {
     sink: DirSink,
     lock: Option<RunLock>,
@@ -86,7 +86,7 @@ impl ResumeError {
 impl Earlier {
     /// Opens the result in `dir`, and keeps others from writing into it.
     pub fn open(dir: &Path) -> Result<Self, ResumeError> {
-        // A directory that is no result is refused before anything is locked.
+        // A directory that is not a result is refused before anything is locked.
         let manifest = results::open(dir)?.manifest;
         let take = || RunLock::take(&manifest.run_id, dir);
         let lock = (!manifest.simulated).then(take).transpose()?;
@@ -94,7 +94,7 @@ impl Earlier {
         // Another result may have taken the name since its lock was taken.
         let set = results::open_held(&sink)?;
         if set.manifest.run_id != manifest.run_id {
-            let wrong = "another result has taken its place meanwhile".to_owned();
+            let wrong = "another result has taken its place in the meantime".to_owned();
             return Err(ResumeError::Changed { dir: dir.to_owned(), wrong });
         }
         match &set.seal {

@@ -181,7 +181,7 @@ fn model(plan: &CellPlan) -> SimModel {
     SimModel { write: Nanos(plain.write.0 * slower), ..plain }
 }
 
-/// Returns the content of a stage's writes as the layers' twins are told it.
+/// Returns the content of a stage's writes in the form that the layers' twins take.
 fn content_for_twins(stage: &StagePlan) -> AskedContent {
     let Some(load) = stage.driven() else { return AskedContent::default() };
     let content = engine::asked_content(&load.content);

@@ -62,7 +62,7 @@ impl ExperimentSource {
         Err(SourceError::Unknown { name: experiment.to_owned(), near })
     }
 
-    /// Returns the experiment with values that override all others; they are kept in its text, so that a continued run has them too.
+    /// Returns the experiment with values that override all others. They are kept in its text, so a continued run has them, too.
     #[must_use]
     pub fn with_values(self, set: &[(String, String)]) -> Self {
         self.on_kernels(&[], set)

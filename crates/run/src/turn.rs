@@ -94,7 +94,7 @@ pub(crate) fn aims(stage: &StagePlan, turn: LoadId) -> Vec<Aim> {
 }
 
 /// The load of a stage, without targets so far. The seed depends on the repeat and the stage, not on the variant.
-/// Each round of a fill has a seed of its own, or it would repeat the round before.
+/// Each round of a fill has a different seed, or it would repeat the round before.
 pub(crate) fn load_of(plan: &CellPlan, turn: LoadId) -> Load {
     let planned = &plan.stages[turn.stage];
     let mut spec = planned.driven().cloned().unwrap_or_default();

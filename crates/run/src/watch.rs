@@ -127,7 +127,7 @@ impl CellSamplers {
         rows.into_iter().for_each(|row| self.stream.take(row));
     }
 
-    /// Reads every quick source now, under a mark that is no edge of a stage.
+    /// Reads every quick source now, under a mark that does not begin or end a stage.
     pub(crate) fn look(&mut self, executor: &mut Executor, mark: &str) {
         let rows = match &mut self.samplers {
             Kind::Threaded(samplers) => samplers.look(mark),

@@ -22,7 +22,7 @@ use crate::recorded::{Block, Recorded, Text, Top};
 /// Bytes of a sector, as the kernel counts sizes.
 const SECTOR: u64 = 512;
 
-/// Why there is no stack to look at.
+/// The reason why there is no stack to look at.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
     /// The mount around a path is not in the table of mounts.

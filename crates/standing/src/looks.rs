@@ -84,7 +84,7 @@ struct Device {
 
 struct Looker {
     devices: Vec<Device>,
-    /// Numbers of tasks that are no threads of the kernel.
+    /// Numbers of tasks that are not threads of the kernel.
     others: BTreeSet<String>,
     all: Recorded,
     dm: io::Result<Dm>,

@@ -9,7 +9,7 @@ pub struct Line {
     pub name: String,
     /// Major and minor number.
     pub number: String,
-    /// What it is: `disk`, `part`, `lvm`, `crypt`.
+    /// Its kind: `disk`, `part`, `lvm`, `crypt`.
     pub kind: String,
     /// The name, in the same list, of the device that it stands on.
     pub on: Option<String>,

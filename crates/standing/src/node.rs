@@ -57,12 +57,12 @@ pub fn target(line: &str) -> Option<(&str, Vec<&str>)> {
     Some((target, words.collect()))
 }
 
-/// A table line with zeros in place of the encryption key that it may hold.
+/// Returns a table line with zeros instead of the encryption key that it may hold.
 pub fn without_secret(line: &str) -> String {
     let Some((name, words)) = target(line) else { return line.to_owned() };
     let secret = form_of_target(name).and_then(|(_, form)| form.secret);
     let Some(key) = secret.and_then(|place| words.get(place)) else { return line.to_owned() };
-    // The length stays, since it tells how strong the key is. A reference to a key in the kernel's keyring (`:size:type:name`) is no secret.
+    // The length stays, since it shows how strong the key is. A reference to a key in the kernel's keyring (`:size:type:name`) is not secret.
     let hidden = if key.starts_with(':') { (*key).to_owned() } else { "0".repeat(key.len()) };
     line.replacen(key, &hidden, 1)
 }

@@ -36,7 +36,7 @@ impl Block {
 /// All that was read.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Recorded {
-    /// The machine or archive that it is of, in words.
+    /// The machine or archive that was read, in words.
     pub of: String,
     /// Its block devices.
     pub blocks: Vec<Block>,
@@ -44,7 +44,7 @@ pub struct Recorded {
     pub mounts: Vec<Mount>,
     /// The machine.
     pub machine: StandingMachine,
-    /// What could not be read at all, and why.
+    /// Everything that could not be read at all, and why.
     pub missing: Vec<String>,
 }
 

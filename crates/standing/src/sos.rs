@@ -13,18 +13,18 @@ use crate::node::{ATTRIBUTES, form_of_target, target, without_secret};
 use crate::procfs::{memory, processors};
 use crate::recorded::{Block, Recorded};
 
-/// Why a sosreport cannot be looked at.
+/// The reason why a sosreport cannot be looked at.
 #[derive(Debug, thiserror::Error)]
 pub enum SosError {
     /// There is nothing of a sosreport in it.
-    #[error("{0} is no sosreport: it holds no sos_commands with what lsblk or dmsetup said")]
+    #[error("{0} is not a sosreport: it holds no sos_commands with what lsblk or dmsetup said")]
     NotOne(PathBuf),
-    /// The file is no archive, or ends early.
-    #[error("{path} is no whole archive: {why}")]
+    /// The file is not an archive, or ends early.
+    #[error("{path} is not a complete archive: {why}")]
     Damaged {
         /// The archive.
         path: PathBuf,
-        /// What is wrong.
+        /// The fault.
         why: String,
     },
     /// The system refused.
@@ -45,7 +45,7 @@ pub fn is_report(directory: &Path) -> bool {
 /// Reads a sosreport, a directory or an archive (tar, packed by gzip or xz).
 ///
 /// # Errors
-/// When it cannot be read, or is no sosreport.
+/// When it cannot be read, or is not a sosreport.
 pub fn read(path: &Path) -> Result<Recorded, SosError> {
     let files = if path.is_dir() {
         Files::Directory(path.to_owned())

@@ -1,4 +1,4 @@
-//! A stack watched for some time: what its devices, layers and threads did meanwhile.
+//! A stack watched for some time: what its devices, layers and threads did in that time.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::RecvTimeoutError;

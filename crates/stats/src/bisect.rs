@@ -1,7 +1,7 @@
 //! Bisection of a list that becomes worse somewhere: which candidate is to be measured next, and what the measurements say.
 //!
-//! A machine behaves differently an hour later, so nothing is compared with an earlier figure: each step measures the good end *beside* the
-//! candidate, and compares them in pairs. The logarithms of the ratios are compared with a border halfway between the two ends. A step takes
+//! A machine behaves differently an hour later, so nothing is compared with an earlier figure: each step measures the good end again, next to
+//! the candidate, and compares them in pairs. The logarithms of the ratios are compared with a border halfway between the two ends. A step takes
 //! as many repeats as it needs and is judged at fixed numbers of them ([`LOOKS`]): it says `good` or `bad` where Student's interval, at the
 //! look's part of the error, lies wholly on one side of the border. All looks together err in 5 % of steps for a candidate exactly on the
 //! border, and far more seldom elsewhere.
@@ -16,7 +16,7 @@ use crate::spread::mean;
 use crate::student::critical;
 use crate::verdict::LEAST_REPEATS;
 
-/// The thing that is measured beside the good end.
+/// The thing that is compared with the good end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Beside {
@@ -28,13 +28,13 @@ pub enum Beside {
     Candidate(usize),
 }
 
-/// The values of one repeat, of the good end and of what was measured beside it; `None` where either has none.
+/// The values of one repeat, of the good end and of what it was compared with; `None` if either has none.
 pub type Pair = Option<(f64, f64)>;
 
-/// The measurements made so far beside the good end.
+/// All measurements so far of one thing that is compared with the good end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Step {
-    /// What was measured beside the good end.
+    /// The thing that was compared with the good end.
     pub beside: Beside,
     /// All repeats so far, in order.
     pub pairs: Vec<Pair>,
@@ -46,9 +46,9 @@ pub struct Step {
 pub enum Decision {
     /// More pairs are needed.
     Open,
-    /// The candidate is like the good end; for the good end beside itself: no difference, as it should be.
+    /// The candidate is like the good end; for the good end against itself: no difference, as it should be.
     Good,
-    /// The candidate is like the bad end; for the good end beside itself: a difference where there should be none.
+    /// The candidate is like the bad end; for the good end against itself: a difference where there should be none.
     Bad,
     /// Undecided even with the most pairs allowed; such a candidate is skipped.
     Unclear,
@@ -108,7 +108,7 @@ pub enum Outcome {
 pub enum Next {
     /// More pairs have to be measured.
     Measure {
-        /// The thing that is measured beside the good end.
+        /// The thing that is compared with the good end.
         beside: Beside,
         /// Number of repeats up to the next look.
         pairs: u32,

@@ -11,7 +11,7 @@ use crate::{Interval, holm, student};
 /// The accepted chance of error of a claim, and of an interval: one half at either end.
 pub(crate) const ERROR: f64 = 0.05;
 
-/// Fewest pairs for an interval: from two, Student's t makes one that is too wide to say anything.
+/// Fewest pairs for an interval: from two, Student's t makes one that is too wide to be of use.
 const LEAST_BOUNDED: usize = 3;
 
 /// Most repeats that are suggested: nobody runs more, so that a larger estimate is left out.
@@ -48,6 +48,8 @@ pub struct Comparison {
     pub apart: Apart,
     /// Tells whether any run of either side is an outlier in the bad direction, whether or not it contradicts the claim; set with the verdict.
     pub bad_seen: bool,
+    /// Tells whether every value of both sides is zero.
+    pub all_zero: bool,
     /// The method of computation, in words.
     pub method: String,
     tested: Option<Tested>,
@@ -104,7 +106,7 @@ impl Comparison {
     /// Estimates the least and the most repeats after which the interval, with `error` left out, is likely to be clear of the zone's border:
     /// computed for the lower and the upper end of the 80 % interval of the variance that was seen.
     ///
-    /// `None` below [`LEAST_REPEATS`], which say too little about the spread (two may suggest 995 where thirty are enough), and where the most
+    /// `None` below [`LEAST_REPEATS`], which say too little about the spread (two may suggest 995 when thirty are enough), and if the most
     /// is above [`MOST_REPEATS`].
     pub(crate) fn repeats(&self, error: f64) -> Option<(u32, u32)> {
         let Tested { evidence, zone: Some((low, high)), .. } = self.tested.as_ref()? else {
@@ -152,7 +154,7 @@ pub fn compare(pairs: &[(f64, f64)], test: Test, threshold: Option<f64>) -> Comp
 }
 
 /// Compares as [`compare`] does, but forms no ratio to a base whose median is below `least` (in the unit of the values): 16,602 flushes against
-/// one are no meaningful multiple. The difference of the values is tested instead.
+/// one do not make a meaningful multiple. The difference of the values is tested instead.
 pub fn compare_to(
     pairs: &[(f64, f64)],
     test: Test,
@@ -213,6 +215,7 @@ pub(crate) fn compare_with(
         _ => (evidence, zone),
     };
     comparison.p = (pairs.len() > 1).then(|| p_value(&evidence, zone));
+    comparison.all_zero = scale == Scale::Nothing;
     comparison.method = method(&evidence, scale, pairs.len(), bounds.is_some());
     if middle < least && scale == Scale::Values {
         comparison.method.push_str("; no ratio: the base is nearly nothing");

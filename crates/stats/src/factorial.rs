@@ -145,7 +145,7 @@ fn effect(
         distance if distance >= 0.0 => 0.0,
         _ => 1.0,
     };
-    // Doubled also for "it does not matter", so that every claim is held to the same error.
+    // Doubled also for "it does not matter", so that every claim has the same error.
     let p = 2.0
         * match claim {
             Claim::More => tail(estimate - zone.1),

@@ -56,7 +56,7 @@ mod tests {
 
     const TWO: Factor = Factor { levels: 2, ordered: false };
 
-    /// The effects of three factors of which none matters, over so many blocks that spread as much.
+    /// The effects of three factors, none of which matters, from so many blocks with the same spread.
     fn none(blocks: u32) -> Effects {
         let trials = (0..blocks).flat_map(|block| {
             (0..8).map(move |run| Trial {

@@ -4,7 +4,7 @@ use units::SplitMix64;
 
 use crate::LOOKS;
 
-/// How often, by each of [`LOOKS`], the rarer of the two orders of a pair must have occurred at least; the same holds for the rarer of "the same
+/// Least number of times that the rarer of the two orders of a pair must occur by each of [`LOOKS`]; the same holds for the rarer of "the same
 /// order as in the repeat before" and "the opposite order" (restricted randomisation; Bailey 1987).
 const RARER: [usize; LOOKS.len()] = [1, 2, 3, 4, 6];
 

@@ -191,7 +191,7 @@ fn stretch(values: &[f64]) -> Option<Split> {
     most_different(values, (EITHER_SIDE..=end).flat_map(of))
 }
 
-/// Whichever of these stretches differs most from the rest; `None` where there is none, and where nothing varies.
+/// Returns the one of these stretches that differs most from the rest; `None` if there is none, and if nothing varies.
 fn most_different(
     values: &[f64],
     stretches: impl Iterator<Item = (usize, usize)>,
@@ -297,7 +297,7 @@ mod tests {
         assert!(matches!(trend(&slow, 0.03, Seed(1)), Trend::Drifting(follows) if follows > 0.3));
     }
 
-    /// In how many of a hundred series with a change of so many deviations after thirty results, it is told by the eighth from there.
+    /// Counts the series, of a hundred with a change of so many deviations after thirty results, in which it is found eight results later.
     fn detections(carry: f64, deviations: f64) -> usize {
         let step = |seed: u64| following(seed, 38, carry, Some((30, 0.01 * deviations)));
         (0..100).filter(|seed| !changes(&step(*seed), 0.0).is_empty()).count()

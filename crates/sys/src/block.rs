@@ -126,7 +126,7 @@ pub fn swaps() -> io::Result<Vec<PathBuf>> {
 }
 
 /// Returns the number of the device behind a mount (`7:0`), from the number, type and source in its line of `mountinfo`. That number is the device's,
-/// except for btrfs, which has a number of its own; there the source leads to the device.
+/// except for btrfs, which has a separate number; there the source leads to the device.
 pub fn device_of_mount(mounted: &str, kind: &str, source: &str) -> String {
     let of_source = || number(Path::new(&unescape(source))).ok().flatten();
     let device = if kind == "btrfs" { of_source() } else { None };

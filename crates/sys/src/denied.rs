@@ -1,6 +1,6 @@
 //! Advice for a refusal by the kernel.
 
-/// Returns advice for a denied permission: root cannot be told to become root, and is refused for other reasons.
+/// Returns advice for a denied permission; for root it is different, since root is refused for other reasons.
 pub fn help() -> &'static str {
     help_for(rustix::process::geteuid().is_root())
 }

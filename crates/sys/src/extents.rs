@@ -25,7 +25,7 @@ pub struct Extent {
     pub range: Range<u64>,
     /// Tells whether nothing was written to the space yet, so that it reads as zeros.
     pub unwritten: bool,
-    /// Its place; `None` if it has none of its own.
+    /// Its place; `None` if it has no separate place.
     pub place: Option<Place>,
     /// Tells whether other extents share the place (`cp --reflink`, snapshots).
     pub shared: bool,

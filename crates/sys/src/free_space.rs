@@ -124,7 +124,7 @@ mod tests {
         }
         let space = rustix::fs::fstatvfs(&here).unwrap();
         let free = space.f_bfree * space.f_frsize;
-        // Others write meanwhile, and what is reserved is free as well.
+        // Others write in the meantime, and reserved space counts as free here, too.
         assert!(bytes.abs_diff(free) < free / 4 + (64 << 20), "{bytes} of {free}");
     }
 }

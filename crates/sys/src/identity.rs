@@ -192,7 +192,7 @@ impl Identity {
         Self::Passing { number: number.to_string(), sequence, boot: boot.trim().to_owned() }
     }
 
-    /// Returns the identity of what a loop device stands on; `None` if it is no loop device, or stands on nothing.
+    /// Returns the identity of what a loop device stands on; `None` if it is not a loop device, or stands on nothing.
     fn below_loop(number: Number, opened: Option<&File>, deeper: u32) -> Option<Self> {
         let named = std::fs::read_to_string(sysfs(number).join("loop/backing_file")).ok()?;
         let path = Path::new(named.trim_end_matches('\n'));
@@ -321,8 +321,8 @@ fn date(ns: u64) -> String {
     }
 }
 
-/// Marks a file that was just created, so that it can always be told from others. If the file system keeps no marks, inode number and time have to
-/// do.
+/// Marks a file that was just created, so that it can always be distinguished from others. If the file system keeps no marks, inode number and time
+/// have to do.
 pub fn mark(file: &File) {
     if let Ok(mark) = std::fs::read_to_string("/proc/sys/kernel/random/uuid") {
         let _ = rustix::fs::fsetxattr(file, MARK, mark.trim().as_bytes(), XattrFlags::empty());

@@ -144,7 +144,7 @@ impl Kept {
 
     /// Kills the program and everything that it started.
     pub fn kill(&mut self) {
-        // A keeper that is gone cannot be told; `finish` reports that.
+        // A keeper that is gone receives nothing; `finish` reports that.
         let _ = self.link.write_all(&[0]);
     }
 

@@ -51,7 +51,7 @@ impl KernelLog {
         Ok(log)
     }
 
-    /// The records so far; `None` in place of records that were overwritten before they could be read.
+    /// The records so far; `None` for records that were overwritten before they could be read.
     pub fn records(&mut self) -> impl Iterator<Item = Option<Record>> {
         let mut record = [0; LONGEST];
         std::iter::from_fn(move || match self.0.read(&mut record) {

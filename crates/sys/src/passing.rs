@@ -18,7 +18,7 @@ static LIVING: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 static ON_SIGNALS: Once = Once::new();
 
 /// A directory that is removed when it is dropped, and when SIGINT, SIGTERM or SIGHUP end the program. Directories left behind by SIGKILL are removed
-/// when the next one is made beside them; a directory in use is recognised by its lock.
+/// when the next one is made in the same folder; a directory in use is recognised by its lock.
 #[derive(Debug)]
 pub struct Passing {
     path: PathBuf,
@@ -68,7 +68,7 @@ impl Passing {
         &self.path
     }
 
-    /// Keeps the directory where it is, or where it was moved to.
+    /// Keeps the directory at its present place.
     pub fn keep(mut self) {
         self.keep = true;
     }
@@ -97,7 +97,7 @@ pub fn watched<T, E>(
     path: impl FnOnce(&T) -> Option<PathBuf>,
 ) -> Result<(T, Option<Watched>), E> {
     watch();
-    // A signal that arrives meanwhile is handled only when the path is known.
+    // A signal that arrives during this is handled only when the path is known.
     living(|all| {
         let made = make()?;
         let path = path(&made);
@@ -125,7 +125,7 @@ fn living<T>(work: impl FnOnce(&mut Vec<PathBuf>) -> T) -> T {
     work(&mut LIVING.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Removes a file, or a directory that another thread may still be writing into: files that appear meanwhile are removed by the next try.
+/// Removes a file, or a directory that another thread may still be writing into: files that appear during a try are removed by the next one.
 fn removed(path: &Path) {
     let gone = || fs::remove_file(path).or_else(|_| fs::remove_dir_all(path));
     let _ = (0..TRIES).find(|_| gone().is_ok() || path.symlink_metadata().is_err());
@@ -134,7 +134,7 @@ fn removed(path: &Path) {
 /// Waits for a signal, removes all registered files and directories, and ends the program as the signal would.
 fn end_on(mut signals: Signals) {
     for signal in signals.forever() {
-        // The lock keeps others from being made meanwhile.
+        // The lock keeps others from being made until the program ends.
         living(|all| {
             all.drain(..).for_each(|path| removed(&path));
             let _ = signal_hook::low_level::emulate_default_handler(signal);
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(names(), 2, "one that is held stays");
         drop(one);
         assert_eq!(names(), 1);
-        // A directory as SIGKILL leaves it, beside others that are not ours.
+        // A directory as SIGKILL leaves it, and others that are not ours.
         fs::create_dir(folder.path().join("fathom-1-0")).unwrap();
         for foreign in ["fathom-", "fathom-x-1", "fathom-notes", "fathom-1"] {
             fs::create_dir(folder.path().join(foreign)).unwrap();

@@ -1,6 +1,6 @@
 //! Time stamps for latencies: as cheap as the machine allows, on the scale of a [`Clock`].
 //!
-//! Where the kernel itself keeps time by the time-stamp counter (TSC), so do the stamps: one instruction instead of a vDSO call. The counter's rate
+//! If the kernel itself keeps time by the time-stamp counter (TSC), so do the stamps: one instruction instead of a vDSO call. The counter's rate
 //! is measured against CLOCK_MONOTONIC once per process, the counters of the CPUs are compared with each other, and the drift over a load is reported
 //! at its end. Otherwise the stamps come from the clock.
 

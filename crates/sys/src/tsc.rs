@@ -10,7 +10,7 @@ pub(crate) const CURRENT: &str = "/sys/devices/system/clocksource/clocksource0/c
 
 /// Time over which the rate is measured.
 const MEASURED: Duration = Duration::from_millis(20);
-/// Number of pairs of readings, of which the closest counts.
+/// Number of pairs of readings; only the closest pair counts.
 const TRIES: u32 = 64;
 /// Tolerated difference between CPUs, nanoseconds, in addition to the uncertainty of the readings.
 const APART_NS: u64 = 1_000;

@@ -6,14 +6,14 @@ use crate::{Mix, TreeOp};
 
 /// The files behind one worker's names. Names are numbered from 0 in its own part of the range.
 ///
-/// A file takes one bit and eight bytes, and eight bytes more with hard links in the mix. A file that only a hard link still holds has a slot of its
-/// own.
+/// A file takes one bit and eight bytes, and eight bytes more with hard links in the mix. A file that only a hard link still holds has a separate
+/// slot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Books {
     /// Names with a file.
     live: Bits,
     files: Files,
-    /// Slots of files by name, where there are hard links: then each file has a slot of its own; otherwise a file's slot has the number of its name.
+    /// Slots of files by name if there are hard links: then each file has a separate slot; otherwise a file's slot has the number of its name.
     links: Option<Links>,
     soft: Option<Bits>,
     directories: Option<Bits>,

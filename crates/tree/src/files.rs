@@ -19,7 +19,7 @@ const SIZE_BITS: u32 = LARGEST.count_ones();
 /// Files by the number of their slot.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Files {
-    /// Size in the low bits, number of links in the high ones; a free slot has 0 links, and in place of the size the next free slot (see `add`).
+    /// Size in the low bits, number of links in the high ones; a free slot has 0 links, and the next free slot instead of the size (see `add`).
     slots: Vec<u64>,
     /// The first free slot, where there is one.
     free: Option<u32>,

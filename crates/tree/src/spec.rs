@@ -124,7 +124,7 @@ impl TreeSpec {
             (
                 !percent(self.fsync_percent) || !percent(self.fdatasync_percent),
                 "fsync_percent",
-                format!("{} % and {} % are no shares", self.fsync_percent, self.fdatasync_percent),
+                format!("{} % and {} % are not shares", self.fsync_percent, self.fdatasync_percent),
                 "take 0 to 100",
             ),
             (

@@ -14,7 +14,7 @@ use crate::{Pick, Size, TreeError, TreeOp, TreeSpec};
 /// Most draws of a name; after that the next suitable name behind the last one drawn is taken.
 const TRIES: u32 = 32;
 
-/// The operations of one worker, and the state of its files. Each operation has random numbers of its own, derived from seed, worker and number, so
+/// The operations of one worker, and the state of its files. Each operation has separate random numbers, derived from seed, worker and number, so
 /// that the outcome of one changes what later ones find, but never what they attempt.
 #[derive(Debug, Clone)]
 pub struct Stream {

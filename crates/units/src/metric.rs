@@ -88,7 +88,7 @@ pub enum Better {
 }
 
 impl Unit {
-    /// Its name beside a bare number.
+    /// Its name next to a bare number.
     pub fn words(self) -> &'static str {
         match self {
             Self::Count => "count",

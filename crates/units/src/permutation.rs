@@ -2,7 +2,7 @@
 
 use crate::Seed;
 
-/// A permutation of 0..n, each entry computed on its own: a bijection of the next power of two (xorshifts and odd
+/// A permutation of 0..n, each entry computed without the others: a bijection of the next power of two (xorshifts and odd
 /// multipliers, each invertible), applied again while it leaves the range (cycle walking; fewer than two steps on average).
 #[derive(Debug, Clone, Copy)]
 pub struct Permutation {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// Tells whether a terminal would obey `c` in place of showing it, or would show what follows in another order than it was written.
+/// Tells whether a terminal would obey `c` instead of showing it, or would show the text after it in another order than it was written.
 pub fn is_obeyed(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

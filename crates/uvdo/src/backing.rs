@@ -35,7 +35,8 @@ impl Backing {
         Self::through(path, path, write)
     }
 
-    /// Opens the file or device at `way`, and calls it `path`: a claim holds what the path led to when it was made, wherever it leads by now.
+    /// Opens the file or device at `way`, and calls it `path`: a claim holds what the path led to when the claim was made, wherever the path leads
+    /// now.
     ///
     /// # Errors
     /// When it cannot be opened or measured.
@@ -64,7 +65,7 @@ impl Backing {
         self.needed.store(blocks, Ordering::Relaxed);
     }
 
-    /// Measures how many blocks it has by now.
+    /// Measures how many blocks it has now.
     ///
     /// # Errors
     /// When it cannot be measured.

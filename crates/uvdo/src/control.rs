@@ -32,7 +32,7 @@ pub struct Question {
 /// Returns the answer of the server of a place, which has a minute to give it.
 ///
 /// # Errors
-/// When there is no server, it refuses or it does not answer.
+/// When there is no server, or the server refuses or does not answer.
 pub fn ask(place: &Place, question: &str) -> Result<String> {
     ask_within(place, question, WAIT)
 }
@@ -47,7 +47,7 @@ fn ask_within(place: &Place, question: &str, wait: Duration) -> Result<String> {
         .and_then(|()| writeln!(stream, "{question}"))
         .and_then(|()| stream.read_to_string(&mut answer));
     answered.map_err(|error| match error.kind() {
-        // The server ended meanwhile.
+        // The server ended in the meantime.
         ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => {
             Error::NotServed { path: place.path().to_owned(), source: error }
         }

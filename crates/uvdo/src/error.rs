@@ -156,7 +156,7 @@ impl Error {
             Self::Unchanged { .. } => "copy the data away, then: fathom uvdo rebuild".into(),
             Self::Short { .. } => "give the file or device back its whole size".into(),
             Self::Occupied(_) => {
-                "give another directory, or take it away if nobody needs it".into()
+                "give another directory, or remove it if nobody needs it".into()
             }
             Self::Served(path) => {
                 format!("give another directory, or end it: fathom uvdo stop {}", path.display())

@@ -30,14 +30,14 @@ pub struct CreateOptions {
     pub logical_size: Option<Bytes>,
     /// Memory of the index that is kept on the device; without it as much as remembers all blocks of the device, at most 64 MiB.
     pub index_memory: Option<Bytes>,
-    /// Size of a slab; without it the largest one, up to 2 GiB, of which four fit.
+    /// Size of a slab; without it the largest size up to 2 GiB at which four slabs fit.
     pub slab_size: Option<Bytes>,
 }
 
 /// Sizes in which a volume is asked to grow.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct GrowOptions {
-    /// Takes all that the backing has by now.
+    /// Takes all that the backing has now.
     pub physical: bool,
     /// Size of the volume.
     pub logical_size: Option<Bytes>,
@@ -116,7 +116,7 @@ fn slab(bytes: Bytes) -> Result<u64> {
         return Ok(blocks);
     }
     Err(Error::Value {
-        what: format!("--slab-size: {} bytes are no size of a slab", bytes.0),
+        what: format!("--slab-size: {} bytes are not the size of a slab", bytes.0),
         help: "give a power of two from 32M to 32G".into(),
     })
 }

@@ -1,6 +1,6 @@
 //! Splits wishes, which count in bytes, into requests for blocks, and puts their replies together again.
 //!
-//! Wishes send their requests to the volume in turns, so that others go on beside a wish of any length.
+//! Wishes send their requests to the volume in turns, so that others go on during a wish of any length.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -383,7 +383,7 @@ mod tests {
         requests.begin(ask(4, Wish::Read { at: 0, length: 4096 }));
         let short = requests.made();
         let reads = short.iter().filter(|request| matches!(request.verb, Verb::Read { .. }));
-        assert_eq!((short.len(), reads.count()), (32, 1), "a read beside a long write");
+        assert_eq!((short.len(), reads.count()), (32, 1), "a read during a long write");
         made.extend(end(&mut requests, short));
         let (mut ended, mut order) = (0, Vec::new());
         while !made.is_empty() {

@@ -84,7 +84,7 @@ pub struct Server {
     /// The most memory that it may take.
     memory: Option<Bytes>,
     settings: Settings,
-    /// Tells if the volume takes no writes; new clients are told so.
+    /// Tells if the volume takes no writes; new clients learn this when they connect.
     read_only: Arc<AtomicBool>,
     /// The first failure of the backing.
     fault: Option<String>,
@@ -149,7 +149,7 @@ impl Server {
         self.recovery
     }
 
-    /// Serves until a client or `interrupt` asks it to stop. The second interrupt ends it at once, as a power cut would. Clients are told
+    /// Serves until a client or `interrupt` asks it to stop. The second interrupt ends it at once, as a power cut would. Clients learn
     /// of the end only after `claim` and the sockets are released, so that their next command finds the volume free.
     pub fn run(mut self, interrupt: &Interrupt, claim: impl Sized) -> io::Result<Ended> {
         let (events, inbox) = channel();
@@ -225,7 +225,7 @@ impl Server {
         if let Err(error) = self.backing.check_length() {
             self.failed(&error);
             self.volume.fail();
-            // Clients that connect after anyone has been told of it must be told, too.
+            // Clients that connect after anyone has learned of it must learn of it, too.
             self.read_only.store(true, Ordering::Relaxed);
         }
     }
@@ -252,7 +252,7 @@ impl Server {
         more || self.requests.has_room_for_more()
     }
 
-    /// Takes the reply to a request of the server's own.
+    /// Takes the reply to a request that the server itself made.
     fn take_own_reply(&mut self, reply: &Reply) {
         let done = reply.result.is_ok();
         if reply.id == STOP {

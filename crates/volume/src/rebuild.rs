@@ -27,7 +27,7 @@ pub struct Rebuilt {
 }
 
 /// Counts all references of a volume that is not running, and fingerprints all its data. Afterwards it takes writes, even if it was
-/// read-only. A power cut meanwhile leaves what the next start or rebuild needs.
+/// read-only. A power cut during the rebuild leaves what the next start or rebuild needs.
 ///
 /// # Errors
 /// Refuses a volume whose map is damaged: what it lost cannot be rebuilt.

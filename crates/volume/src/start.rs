@@ -66,7 +66,7 @@ pub fn create(
     device.flush()
 }
 
-/// Starts a volume. The changes in the journal are written to its pages and counts first; a power cut meanwhile leaves all that the next
+/// Starts a volume. The changes in the journal are written to its pages and counts first; a power cut during this leaves all that the next
 /// start needs. A volume that was left read-only is read-only again.
 pub fn start(
     device: &mut dyn Device,

@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn fixed_arrivals_are_exact_after_a_thousand_million() {
-        // 7 per second: a gap is no whole number of nanoseconds.
+        // 7 per second: a gap is not a whole number of nanoseconds.
         let mut fixed = arrivals("7000003/s", Arrival::Fixed, 0, 1);
         for hundredth in 1..=100u64 {
             (0..10_000_000).for_each(|_| _ = fixed.take(4096));

@@ -26,7 +26,7 @@ pub struct BestHits {
 
 impl LoadSpec {
     /// Returns the best hit rate, for the reads of this load, of a cache in front of a target of `target` bytes that holds `cache` bytes in chunks of
-    /// `chunk` bytes; `None` where the reads do not all have one distribution and size, or where there are too many chunks to count.
+    /// `chunk` bytes; `None` if the reads do not all have one distribution and size, or if there are too many chunks to count.
     pub fn best_hits(&self, target: u64, cache: u64, chunk: u64) -> Option<BestHits> {
         let mut reads = self.ops.names().filter(|op| op.kind() == OpKind::Read);
         let (op, None) = (reads.next()?, reads.next()) else { return None };

@@ -43,7 +43,7 @@ choice! {
     Verify is a "verification", Off unless said:
     /// Never.
     Off = "off",
-    /// When the load itself reads it.
+    /// At each read by the load itself.
     Read = "read",
     /// In a separate pass after the load.
     After = "after",

@@ -10,14 +10,14 @@ const SHARE_STEPS: f64 = 100.0;
 /// Most cards in a deck.
 pub(crate) const MOST_CARDS: usize = 1 << 16;
 
-/// Converts a share in percent to a number of steps; `None` when it lies between two steps or is no valid share.
+/// Converts a share in percent to a number of steps; `None` if it lies between two steps or is not a valid share.
 pub(crate) fn steps(percent: f64) -> Option<u64> {
     let steps = percent * SHARE_STEPS;
     (steps >= 0.5 && (steps - steps.round()).abs() <= 1e-6).then(|| steps.round() as u64)
 }
 
-/// Cards of several kinds, numbered from 0 in the order of their shares. Each deck is shuffled from a seed of its own number, so that any draw can be
-/// computed without those before it.
+/// Cards of several kinds, numbered from 0 in the order of their shares. Each deck is shuffled from a seed made from its number, so that any draw can
+/// be computed without those before it.
 #[derive(Debug, Clone)]
 pub(crate) struct Deck {
     sorted: Box<[u16]>,

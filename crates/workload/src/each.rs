@@ -31,12 +31,12 @@ impl PerOperation {
         self.0.get(&op)
     }
 
-    /// Operations that have options of their own.
+    /// Operations that have separate options.
     pub fn names(&self) -> impl Iterator<Item = OpName> + '_ {
         self.0.keys().copied()
     }
 
-    /// Tells whether no operation has options of its own.
+    /// Tells whether no operation has separate options.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -19,7 +19,7 @@ pub(crate) struct IoGenerator {
     offsets: Vec<OffsetStream>,
     /// Number of I/Os of the mix that were generated, without added flushes.
     at: u64,
-    /// Number of the first I/O that is no longer generated.
+    /// Number of I/Os after which generation ends.
     end: u64,
     shared: Option<Chunks>,
     cadence: Cadence,

@@ -137,7 +137,7 @@ impl OffsetStream {
             let (now, later) = std::mem::take(&mut out).split_at_mut(count);
             let (start, cell, pass) = (self.grid.start, self.grid.cell, self.pass);
             for (io, place) in now.iter_mut().zip(&self.places[self.at..]) {
-                // All sizes are equal, so that no place is too near the end of the range.
+                // Since all sizes are equal, no place is too near the end of the range.
                 *io = Spot { offset: start + place * cell, length, pass }.io(op);
             }
             self.advance(count);

@@ -121,7 +121,7 @@ impl Order {
         matches!(self, Self::Walked { walk: Walk::Strided { stride: 1, .. }, .. })
     }
 
-    /// Returns the number of this job's I/O that goes to `place` in pass number `wanted`; `None` if there is none or there are no passes.
+    /// Returns the number of this job's I/O that goes to `place` in pass number `wanted`; `None` if no I/O goes there or there are no passes.
     #[inline]
     pub(crate) fn index_of(&self, wanted: u64, place: u64, share: u64) -> Option<u64> {
         match self {

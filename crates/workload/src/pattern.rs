@@ -59,7 +59,7 @@ const EXAMPLE: &str = "sequential, interleaved[:CHUNK], strided:N[:shift], rando
 pareto:H, normal:SIGMA%[@CENTRE%], zones:SHARE%/SIZE,... or single[:BLOCK]";
 
 impl Pattern {
-    /// Tells whether the pattern has passes, each of which ends with a last block.
+    /// Tells whether the pattern has passes, which end with a last block.
     pub const fn has_passes(&self) -> bool {
         matches!(
             self,

@@ -19,7 +19,7 @@ impl Range {
         self.start + self.bytes
     }
 
-    /// The part of job `job` of `jobs`, a multiple of `unit`; the whole range unless jobs have parts of their own.
+    /// The part of job `job` of `jobs`, a multiple of `unit`; the whole range unless each job has a part.
     pub(crate) fn part(&self, share: Share, (job, jobs): (u64, u64), unit: u64) -> Self {
         if share != Share::Parts {
             return *self;

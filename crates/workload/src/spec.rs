@@ -156,7 +156,7 @@ impl LoadSpec {
         self.ops.names().any(OpName::is_write)
     }
 
-    /// Number of 4 KiB blocks that it will write, over all jobs; `None` where that depends on the target or on time, or where it does not only write.
+    /// Number of 4 KiB blocks that it will write, over all jobs; `None` if that depends on the target or on time, or if it does not only write.
     pub fn written_blocks(&self) -> Option<u64> {
         if !self.ops.names().all(OpName::is_write)
             || self.duration.is_some()
@@ -258,7 +258,7 @@ impl LoadSpec {
         self.align.map_or_else(|| self.block_size_of(op).common(), |align| align.0.max(1))
     }
 
-    /// Returns where the hot blocks of an operation are; contiguous where no block is hotter than another.
+    /// Returns the layout of the hot blocks of an operation; contiguous if no block is hotter than another.
     pub fn hot_of(&self, op: OpName) -> Hot {
         self.hot.or(self.pattern_of(op).own_hot()).unwrap_or_default()
     }
@@ -268,8 +268,8 @@ impl LoadSpec {
         self.ops.names().filter(|op| op.has_place())
     }
 
-    /// The first operation of the mix that shares one walk over the range with `op`: that is, the first with the same pattern, where neither has
-    /// options of its own.
+    /// The first operation of the mix that shares one walk over the range with `op`: that is, the first with the same pattern, if neither has
+    /// separate options.
     pub(crate) fn head_of(&self, op: OpName) -> OpName {
         let pattern = self.pattern_of(op);
         let same = |other: &OpName| {

@@ -17,7 +17,7 @@ pub(crate) const SECTOR: u64 = 512;
 const LARGEST: u64 = 64 * Bytes::MIB;
 /// Highest rate in I/Os per second; beyond it nanoseconds are too coarse for the distances.
 const MOST_RATE: u64 = 100_000_000;
-/// Largest size and offset of a range: half of what the kernel can represent as an offset, so that their sum fits, too.
+/// Largest size and offset of a range: half of the largest offset that the kernel can represent, so that their sum fits as well.
 const LARGEST_RANGE: Bytes = Bytes(1 << 62);
 /// The longest time.
 const LONGEST: Nanos = Nanos::from_secs(365 * 24 * 3600);

@@ -93,7 +93,7 @@ fn the_curve_of_a_sample_is_within_a_tenth_of_a_point_of_the_whole() {
     }
 }
 
-/// Half of the touches are of the first chunk, the others of any: a sample that has the hot ones in it or not by chance would be off by far.
+/// Half of the touches go to the first chunk, the others to any: if chance decided whether the hot one is in the sample, curves would be far off.
 #[test]
 fn the_hottest_chunk_is_not_left_to_chance_and_counts_as_one() {
     let mut random = Random(11);

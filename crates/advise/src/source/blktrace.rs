@@ -237,7 +237,7 @@ pub(super) fn scan(path: &Path, count: &mut dyn FnMut()) -> Result<FileSummary> 
     if devices.len() > 1 {
         return Err(Error::DoNotBelongTogether {
             why: format!(
-                "{} is of {}",
+                "{} covers {}",
                 path.display(),
                 units::show::names(&device_numbers(&devices))
             ),

@@ -50,7 +50,7 @@ impl Lines {
             "fio version 3 iolog" => true,
             "fio version 2 iolog" => false,
             other => {
-                let why = format!("is of '{other}'; 'fio version 2 iolog' and 3 are known");
+                let why = format!("begins with '{other}'; 'fio version 2 iolog' and 3 are known");
                 return Err(Error::Damaged { path: path.to_path_buf(), why });
             }
         };
@@ -120,7 +120,7 @@ pub(super) fn scan(path: &Path, count: &mut dyn FnMut()) -> Result<FileSummary> 
                 let first = summary.of.get_or_insert_with(|| file.clone());
                 if *first != file {
                     return Err(Error::DoNotBelongTogether {
-                        why: format!("{} is of {first} and {file}", path.display()),
+                        why: format!("{} holds I/Os of {first} and {file}", path.display()),
                         help: "record a job of one file or device: a cache serves one device",
                     });
                 }

@@ -30,7 +30,7 @@ impl Trace {
     /// so far.
     ///
     /// # Errors
-    /// If a file cannot be read, is no trace or is damaged, or if the files are of several devices or hold no I/O.
+    /// If a file cannot be read, is not a trace or is damaged, or if the files come from several devices or hold no I/O.
     pub fn open(paths: &[PathBuf], progress: &mut dyn FnMut(u64)) -> Result<Self> {
         let mut read = 0;
         let mut count = || {
@@ -128,7 +128,7 @@ impl Trace {
         devices.dedup();
         if devices.len() > 1 {
             return Err(Error::DoNotBelongTogether {
-                why: format!("these files are of {}", units::show::names(&devices)),
+                why: format!("these files come from {}", units::show::names(&devices)),
                 help: "name the files of one device: a cache serves one device",
             });
         }

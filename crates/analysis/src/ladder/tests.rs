@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// So many I/Os of which every 50th takes the second time, microseconds.
+/// A histogram of so many I/Os that take the first time; every 50th takes the second one. Times in microseconds.
 fn of(ios: u64, us: (u64, u64)) -> Histogram<u64> {
     histogram::of_counts([(us.0 * 1000, ios - ios / 50), (us.1 * 1000, ios / 50)]).unwrap()
 }
@@ -85,7 +85,7 @@ fn a_device_that_answers_before_what_is_under_it_is_not_named_for_it() {
     // What stands above it and is slower by far is named all the same.
     let above = chain(&[("slow", 5000), ("vdo", 300), ("data", 6000)]);
     assert_eq!(named(&ladder(None, &above)), "slow");
-    // A step of the histogram is no such thing.
+    // A difference of one step of the histogram does not count.
     assert_eq!(named(&ladder(None, &chain(&[("linear", 1000), ("data", 1090)]))), "data");
 }
 

@@ -36,7 +36,7 @@ fn a_step_of_three_runs_of_five_is_none() {
         let all = set.cells.iter().filter(|cell| cell.entry.variant == "vdo").cloned();
         ResultSet { cells: all.collect(), ..set.clone() }
     };
-    // Which of these are of vdo is drawn by the fixture: at most three.
+    // The fixture draws which of these cells belong to vdo: at most three do.
     assert_eq!(course(&changed(&result)).change, None);
     assert_eq!(course(&fixture::with(5, 4_000.0)).change, None);
 }
@@ -98,7 +98,7 @@ fn a_trickle_that_rises_and_falls_again_is_cut_off_where_it_begins() {
     for cell in &mut result.cells {
         let mut rows = intervals(cell);
         let n = rows.len();
-        // Six low intervals, of which the later are no lower than half of the ones just before them.
+        // Six low intervals; none of them is below half of the one before it, except the first.
         for (row, part) in rows[n - 6..].iter_mut().zip([60, 80, 70, 75, 60, 65]) {
             row.bytes /= part;
         }

@@ -1,4 +1,4 @@
-//! Expectations are held against the figures of one variant, or against the ratio of two within each repeat.
+//! Expectations are compared with the figures of one variant, or with the ratio of two within each repeat.
 
 use analysis::{ExpectationOutcome, analyse};
 use results::model::{Bound, CellState, ExpectedFigure, FigureName};
@@ -167,10 +167,10 @@ fn what_rests_on_too_few_ios_of_a_run_is_neither_met_nor_missed() {
             assert_eq!(of(enough, metric, below, over), missed, "{metric} {over:?}");
         }
     }
-    // What is of every I/O needs no number of them.
+    // Other figures are valid for any number of I/Os.
     assert_eq!(of(5, "latency_max_ns", above, None), met);
     assert_eq!(of(5, "saving_percent", above, None), met);
-    // There is no such figure, whatever the I/Os.
+    // A figure that does not exist stays unknown, however many I/Os there are.
     let unknown = (ExpectationOutcome::Unknown, None);
     assert_eq!(of(5, "latency_p99_ns", above, Some("nobody")).0, ExpectationOutcome::NotRun);
     assert_eq!(of(5, "no_such", above, None), unknown);

@@ -108,7 +108,7 @@ fn several_measured_stages_have_figures_of_their_own() {
     let plain = &analysis.variants[0];
     let iops = |stage: &str| plain.of(&of(stage, operation()))["iops"].median.unwrap();
     assert!((iops(&first) / iops("again") - 3.0).abs() < 1e-9);
-    assert!(plain.of(&Scope::operation("randwrite")).is_empty(), "no figure is of both");
+    assert!(plain.of(&Scope::operation("randwrite")).is_empty(), "no figure covers both");
     let hits = |stage: &str| plain.of(&of(stage, Of::Layer("vdo".into())))["hit_percent"].median;
     assert_eq!((hits(&first), hits("again")), (Some(10.0), Some(90.0)));
     assert_eq!(plain.achieved(Some("again"))["duplicate_percent"].median, Some(49.9));

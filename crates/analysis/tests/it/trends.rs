@@ -5,7 +5,7 @@ use results::Seal;
 use stats::Trend;
 use units::{Better, Seed};
 
-/// Twenty-four results, of which those from the tenth on ran on another kernel, with so many IOPS.
+/// Twenty-four results; those from the tenth on ran on another kernel, with `after` IOPS.
 fn twenty_four(after: f64) -> Vec<TrendResult> {
     let result = |at: usize| {
         let level = if at < 9 { 7_600.0 } else { after };

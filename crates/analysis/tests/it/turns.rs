@@ -23,7 +23,7 @@ fn held(mut result: ResultSet, metric: &str, bound: Bound) -> Expectation {
     analyse(&result).expectations.remove(0)
 }
 
-/// Room for exactly what the load writes, of which the fixture stores a quarter.
+/// Gives the volume room for exactly what the load writes; the fixture stores a quarter of that.
 fn with_room(mut result: ResultSet) -> ResultSet {
     let rows = result.cells.iter_mut().flat_map(|cell| &mut cell.rows);
     for row in rows {

@@ -86,7 +86,7 @@ fn no_ratio_is_made_to_a_count_or_a_rate_of_nearly_nothing() {
     assert_eq!(
         of("iops").verdict,
         Some(Verdict::Better),
-        "thousands of I/Os beside 9 are no chance"
+        "thousands of I/Os against 9 are not chance"
     );
     assert!(of("latency_p50_ns").ratio.is_some());
 }
@@ -232,7 +232,7 @@ fn a_figure_that_the_command_of_one_variant_alone_printed_is_unclear_and_not_sil
     let files = analysis.comparisons.iter().find(|c| c.metric == "files").unwrap();
     assert_eq!((files.verdict, files.ratio, files.n), (Some(Verdict::Unclear), None, 0));
     assert_eq!(files.method, "only plain has values");
-    // The layers of one side are no question to the other.
+    // Layers that only one side has are not compared.
     let both = analyse(&fixture::result());
     assert!(both.comparisons.iter().all(|c| !c.method.starts_with("only ")));
 }
@@ -349,7 +349,7 @@ fn what_is_asked_and_no_run_has_is_asked_and_not_answered() {
 #[test]
 fn medians_beside_a_ratio_are_of_the_runs_that_are_compared() {
     let (old, mut new) = (fixture::with(9, 7_600.0), fixture::with(12, 7_600.0));
-    // Runs of which the other result has no repeat.
+    // Repeats that the other result does not have.
     for cell in new.cells.iter_mut().filter(|cell| cell.entry.repeat > 9) {
         let record = cell.record.as_mut().unwrap();
         let loads = record.stages.iter_mut().filter_map(|stage| stage.load.as_mut());

@@ -23,7 +23,7 @@ use cli::terminal::{Text, answer, json_line, say};
 const QUICK: [[f64; 3]; 2] = [[0.0, 50.0, 90.0], [SAVINGS[1], SAVINGS[4], SAVINGS[5]]];
 /// Bytes of the file that is written for each ask, and for each of the quick grid.
 const FILE_BYTES: [u64; 2] = [64 << 20, 32 << 20];
-/// Blocks written for each ask in the lab that are no duplicates.
+/// Blocks written for each ask in the lab that are not duplicates.
 const LAB_DISTINCT: u64 = 12_288;
 /// Distance from what was asked for above which the command fails, percentage points.
 const MOST_POINTS: f64 = 1.0;

@@ -1,4 +1,4 @@
-//! `fathom-bench curve`: the sampled curve of a cache beside the whole one, and how fast it is made.
+//! `fathom-bench curve`: the sampled curve of a cache compared with the whole one, and how fast it is made.
 
 use std::hint::black_box;
 use std::process::ExitCode;

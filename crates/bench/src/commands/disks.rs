@@ -1,4 +1,4 @@
-//! `fathom-bench disks`: modelled disks in a guest beside their models.
+//! `fathom-bench disks`: modelled disks in a guest compared with their models.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `fathom-bench engine`: the load engine beside fio.
+//! `fathom-bench engine`: the load engine compared with fio.
 
 use std::process::ExitCode;
 
@@ -68,7 +68,7 @@ fn verification(
         args.repeat.map_or(repeats, |n| n as usize),
         args.duration.map_or(run, |time| time.0 / 1_000_000),
     );
-    say("verified reads, without and with a table, beside fio's crc32c");
+    say("verified reads, without and with a table, compared with fio's crc32c");
     crate::verified::in_memory(&suite.programs, QUICK_SIZE, pace, interrupt)
 }
 

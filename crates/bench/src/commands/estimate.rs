@@ -47,7 +47,7 @@ pub fn estimate(args: &EstimateArgs) -> Result<ExitCode, Failure> {
     })?;
     if outcome.interrupted {
         let done = outcome.contestants.first().map_or(0, |one| one.cpu_s.len());
-        say(&format!("interrupted: what follows is of {done} of {} repeats", args.repeat));
+        say(&format!("interrupted: what follows rests on {done} of {} repeats", args.repeat));
     }
     if !installed {
         outcome.left_out.push("duperemove is not installed".into());

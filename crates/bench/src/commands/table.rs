@@ -44,7 +44,7 @@ impl Narrator {
 pub fn text(outcome: &Outcome, verbose: bool) -> String {
     let mut text = format!("{}\n{}\n", outcome.machine, outcome.programs.fio.describe());
     text.push_str(
-        "CPU per I/O is of all threads of the process, io_uring's workers included, starting left out; \
+        "CPU per I/O counts all threads of the process, io_uring's workers included, starting left out; \
          'system' adds kernel threads and interrupts.\nRatios are fathom / fio's best, median over repeats \
          with its 95 % interval: CPU against the cheapest, IOPS against the fastest.\nThe floor is a program that \
          makes the same calls as fathom and does nothing else.\n\n",
@@ -107,7 +107,7 @@ fn verification(verified: &Verified) -> String {
         )
     };
     let fio = part(verified.fio_us.median);
-    let mut text = format!("\nwhat verifying a read costs, beside {fio} us/IO of fio's crc32c:\n");
+    let mut text = format!("\nwhat verifying a read costs, against {fio} us/IO of fio's crc32c:\n");
     text.push_str(&line("without a table", &verified.ours_us, &verified.ratio, verified.word));
     if let Some(Cost { ours_us, ratio, word }) = &verified.with_table {
         text.push_str(&line("with a table", ours_us, ratio, *word));

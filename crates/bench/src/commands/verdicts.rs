@@ -80,7 +80,7 @@ fn table(measured: &[Measured], others: &[Acceptance], power: &[(Simulated, Shar
     }
     lines.push(String::new());
     lines.extend(
-        ["| beside verdicts | found | wanted | |", "| --- | ---: | ---: | --- |"]
+        ["| besides verdicts | found | wanted | |", "| --- | ---: | ---: | --- |"]
             .map(str::to_owned),
     );
     lines.extend(others.iter().map(|one| {

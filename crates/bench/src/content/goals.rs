@@ -1,4 +1,4 @@
-//! Goals of the generator beside plain stores and beside fio, and the verdicts on its best path.
+//! Goals of the generator in relation to plain stores and to fio, and the verdicts on its best path.
 
 use crate::content::peer::PeerSpeed;
 use crate::content::speed::{Speed, WrittenKind};
@@ -8,8 +8,8 @@ use crate::goal::{Goal, Judged};
 const HOT: f64 = 0.6;
 /// Goal for filling many buffers, as a share of the speed of plain stores.
 const MANY: f64 = 0.8;
-/// Goal for natural blocks, as a share of the speed of plain stores: they are copied from 2 MiB of texts, which have to be read and are in no nearest
-/// cache.
+/// Goal for natural blocks, as a share of the speed of plain stores: they are copied from 2 MiB of texts, which have to be read and do not fit into
+/// the nearest cache.
 const NATURAL: f64 = 0.15;
 /// Goal as a multiple of fio's speed.
 const FIO: f64 = 10.0;

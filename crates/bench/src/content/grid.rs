@@ -28,7 +28,7 @@ pub fn grid(duplicates: &[f64], savings: &[f64]) -> Vec<Ask> {
 }
 
 impl Ask {
-    /// Returns the bytes to write so that `distinct` blocks are no duplicates, in whole stretches of 8 MiB. Distinct blocks count, because they bear
+    /// Returns the bytes to write so that `distinct` blocks are not duplicates, in whole stretches of 8 MiB. Distinct blocks count, because they bear
     /// the cost of a load's beginning and of the packer's tail.
     pub fn bytes(self, distinct: u64) -> u64 {
         let share = (100.0 - self.duplicate_percent).max(1.0) / 100.0;

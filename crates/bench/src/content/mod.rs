@@ -1,4 +1,4 @@
-//! Measurements of the content generator: its speed beside plain stores and beside fio, asked against achieved content, and the part that dm-vdo
+//! Measurements of the content generator: its speed compared with plain stores and with fio, asked and achieved content, and the part that dm-vdo
 //! stores.
 
 pub mod accuracy;

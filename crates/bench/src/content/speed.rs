@@ -1,7 +1,7 @@
-//! Bytes per second of one core: each path of the generator beside plain stores of the widest kind, which are the limit.
+//! Bytes per second of one core: each path of the generator, and plain stores of the widest kind, which are the limit.
 //!
 //! A repeat measures every contestant once, forwards or backwards in turn; only the fastest of many slices of some microseconds counts, which are too
-//! short to be interrupted by another process. Ratios are of the same repeat.
+//! short to be interrupted by another process. Ratios are taken within a repeat.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};

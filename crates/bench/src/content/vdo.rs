@@ -35,7 +35,7 @@ pub struct Stored {
     pub error_points: f64,
 }
 
-/// The experiment: enough bytes for `distinct` blocks of each ask that are no duplicates, in stages of one cell.
+/// The experiment: for each ask enough bytes that `distinct` blocks are not duplicates, in stages of one cell.
 pub fn experiment(asks: &[Ask], distinct: u64) -> String {
     let all: u64 = asks.iter().map(|ask| ask.bytes(distinct)).sum();
     let gib = all.div_ceil(1 << 30);

@@ -1,4 +1,4 @@
-//! `fathom estimate` measured: beside LZ4 alone on all cores, without and with reading the files, and beside duperemove where that is
+//! `fathom estimate` measured, and compared with LZ4 alone on all cores, without and with reading the files, and with duperemove if that is
 //! installed.
 
 mod alone;

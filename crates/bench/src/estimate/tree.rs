@@ -34,7 +34,7 @@ impl Drop for Tree {
 
 impl Tree {
     /// Makes a tree of about `bytes` bytes in `parent`: the first half from `sources`, in the order of names, as far as they
-    /// reach; the rest random. A wish to stop ends it, and takes away what was made.
+    /// reach; the rest random. If the user stops it, what was made is removed.
     pub fn make(
         parent: &Path,
         sources: &[PathBuf],
@@ -144,6 +144,6 @@ mod tests {
         let interrupt = Interrupt::new();
         interrupt.request(Level::Finish);
         assert!(Tree::make(dir.path(), &[source], 8 << 20, &interrupt).is_err());
-        assert!(!path.exists(), "what was made until the wish to stop is taken away");
+        assert!(!path.exists(), "what was made before the stop is removed");
     }
 }

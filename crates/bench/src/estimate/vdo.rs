@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 const SETTLED: &str = "stage_settled";
 /// Bytes of one write: so few blocks at once that VDO nearly keeps their order, yet enough that an emulated guest is not too slow.
 pub const WRITE: u64 = 16 << 10;
-/// Pause after each write of a set that a profile made. The originals are copied: between two writes another disk is read, and meanwhile VDO, which
+/// Pause after each write of a set that a profile made. The originals are copied: between two writes another disk is read, while VDO, which
 /// acknowledges a write early, goes on with the one before. Without a pause more blocks of a load are under way, meet the packer out of order, and
 /// pack better.
 const PAUSE: &str = "1ms";

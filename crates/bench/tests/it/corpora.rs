@@ -11,7 +11,7 @@ use walk::files;
 const TREE: [&str; 3] = ["fs", "kernel", "lib"];
 /// Trees that the corpus with duplicates repeats.
 const REPEATED: [&str; 5] = ["net/core", "net/ipv4", "net/ipv6", "net/netfilter", "net/mac80211"];
-/// A tree of which each file comes twice in a row.
+/// A tree whose files come twice in a row each.
 const TWICE: &str = "include/uapi";
 /// Amid what is compressed already.
 const AMID: &str = "Documentation/admin-guide";

@@ -1,4 +1,4 @@
-//! Results of the lab with real dm-vdo: the asked and the estimated figures beside those that it stored.
+//! Results of the lab with real dm-vdo: the asked and the estimated figures compared with those of what it stored.
 
 use crate::corpora::corpora;
 use crate::program::{fathom_in, fresh, ready, text};

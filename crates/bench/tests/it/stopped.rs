@@ -136,7 +136,7 @@ fn a_bench_estimate_that_is_stopped_later_tells_what_it_measured() {
         .unwrap();
     let has = |words: &str| std::fs::read_to_string(messages.path()).unwrap().contains(words);
     stop(child, Signal::INT, |_| has("repeat 2 of 1000, GB/s: estimate "));
-    assert!(has("interrupted: what follows is of "));
+    assert!(has("interrupted: what follows rests on "));
     let found = std::fs::read_to_string(answer.path()).unwrap();
     let found: serde_json::Value = serde_json::from_str(&found).unwrap();
     assert_eq!(found["interrupted"], true);

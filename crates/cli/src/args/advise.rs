@@ -37,7 +37,7 @@ Examples:
 
 docs/advise.md says how the figures come about and how exact they are.")]
 pub struct AdviseArgs {
-    /// Files recorded on one device; if there are several, each is of one processor or of one job.
+    /// Files recorded on one device; if there are several, each holds the I/Os of one processor or of one job.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Size of a cache chunk, the unit that it takes in and throws out. dm-cache's default is 64 KiB, bcache's 4 KiB.

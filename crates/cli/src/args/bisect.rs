@@ -16,10 +16,11 @@ pub enum BisectArgs {
     Step(BisectStepArgs),
 }
 
-/// The word that stands in place of an experiment.
+/// The word that is given instead of an experiment.
 const STEP: &str = "step";
 
-const ABOUT_STEP: &str = "Decide one candidate beside the good one, for git bisect run: exit code 0 good, 1 bad, 125 cannot decide, 128 something is wrong";
+const ABOUT_STEP: &str = "Judge one candidate against the good one, for git bisect run: \
+    exit code 0 good, 1 bad, 125 cannot decide, 128 something is wrong";
 
 const AFTER: &str = "\
 Exit codes: 0 the first bad one (with --fixed the first good one) is named; 7 there is nothing to bisect: the ends are alike, overlap or are the other way \

@@ -1,4 +1,4 @@
-//! What is written: the keys of a load's `content`.
+//! Options for the content of what is written: the keys of a load's `content`.
 
 use std::path::PathBuf;
 
@@ -31,7 +31,7 @@ pub struct ContentArgs {
     /// Compression of a block by LZ4: 2.5x, 60%, a spread (1.5x..4x), or none.
     #[arg(long, value_name = "HOW", default_value = "none")]
     pub compress: content::Compress,
-    /// Share of distinct blocks that VDO's packer is to save; in place of --compress.
+    /// Share of distinct blocks that VDO's packer is to save; used instead of --compress.
     #[arg(long, value_name = "PERCENT")]
     pub vdo_saving: Option<Percent>,
     /// Make-up of a compressible block: tail (random bytes, then zeros), interleaved:CHUNK, natural (as much work for LZ4 as real data)

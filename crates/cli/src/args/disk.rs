@@ -15,7 +15,7 @@ pub enum DiskCommand {
     Show(DiskShowArgs),
     /// Load a modelled disk, in model time: no device, no waiting.
     Bench(DiskBenchArgs),
-    /// Say how long the requests of a trace would have taken on other disks, in model time.
+    /// Compute how long the requests of a trace would have taken on other disks, in model time.
     Replay(DiskReplayArgs),
     /// Serve a disk to the virtual machine that connects to standard input, for the lab.
     #[command(hide = true)]

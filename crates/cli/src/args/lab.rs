@@ -72,7 +72,7 @@ pub struct GuestArgs {
     /// Emulate the CPU even where hardware virtualisation works.
     #[arg(long)]
     pub tcg: bool,
-    /// Start the QEMU of this Debian suite, unpacked into the cache, in place of this machine's.
+    /// Start the QEMU of this Debian suite, unpacked into the cache, instead of this machine's.
     #[arg(long, value_name = "SUITE")]
     pub qemu: Option<String>,
     /// Mirror to take Debian's packages from [default: the one this machine uses].

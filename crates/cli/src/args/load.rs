@@ -1,4 +1,4 @@
-//! What `fathom load` takes: every key of a load stage is an option here, with dashes for underscores.
+//! Arguments of `fathom load`: every key of a load stage is an option here, with dashes for underscores.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -39,7 +39,7 @@ half of the I/Os failed, or nothing was measured, or a block was wrong, or no bl
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct LoadArgs {
-    /// Block devices or files, each with its share of the I/Os in percent if not equal; `null` is no target at all. New files and
+    /// Block devices or files, each with its share of the I/Os in percent if not equal; `null` stands for no target. New files and
     /// `null` need --size. With --tree: a directory.
     #[arg(required = true, value_name = "TARGET[=SHARE]", value_parser = OsStringValueParser::new().try_map(TargetArg::read))]
     pub targets: Vec<TargetArg>,
@@ -219,7 +219,7 @@ pub struct RecordArgs {
     /// Keep submission and completion latency apart (one more reading of the clock per call).
     #[arg(long)]
     pub split_latency: bool,
-    /// Keep figures of each job beside those of all: at most 64 jobs.
+    /// Keep figures of each job as well as those of all jobs; at most 64 jobs.
     #[arg(long)]
     pub per_job: bool,
     /// Keep this many of the I/Os that took longest.
@@ -274,7 +274,7 @@ impl TargetArg {
                 if path.exists() || path == Path::new("null") || number || share.is_empty() {
                     let name = text.to_string_lossy();
                     return Err(format!(
-                        "'{share}' is no share: write TARGET=SHARE, as in /dev/sdx=70, or {name}=100 for a file of that name"
+                        "'{share}' is not a share: write TARGET=SHARE, as in /dev/sdx=70, or {name}=100 for a file of that name"
                     ));
                 }
                 Ok(Self { path: text.into(), share: None })
@@ -299,7 +299,7 @@ impl LoadArgs {
         LoadSpec {
             ops: match &io.ops {
                 None => workload::Ops::only(workload::OpName::Randread),
-                // Without any it is refused.
+                // A load without any operation is refused.
                 Some(ops) => ops.blocks().cloned().unwrap_or_default(),
             },
             each: io.each.clone(),
@@ -359,7 +359,7 @@ mod tests {
         let command = command.find_subcommand("load").unwrap();
         let flags: Vec<_> = command.get_arguments().filter_map(|a| a.get_long()).collect();
         let keys = serde_json::to_value(LoadSpec::default()).unwrap();
-        // Left out of the text of a load that has none.
+        // `each` is left out of the text of a load that has none.
         let keys = keys.as_object().unwrap().keys().map(String::as_str).chain(["each"]);
         for key in keys {
             let flag = match key {
@@ -391,7 +391,7 @@ mod tests {
         for typo in ["a=700", "a=7o", "a=-1", "a=", "/dev/null=b", "null=b"] {
             let message = of(typo).unwrap_err();
             assert!(
-                message.contains("is no share") && message.contains(&format!("{typo}=100")),
+                message.contains("is not a share") && message.contains(&format!("{typo}=100")),
                 "{message}"
             );
         }

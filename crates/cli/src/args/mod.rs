@@ -117,15 +117,15 @@ pub enum Command {
     /// A deduplicating, compressing volume of Fathom's own in user space, on a file or a device.
     #[command(subcommand)]
     Uvdo(UvdoCommand),
-    /// Say what a killed run left on this machine, and take it down.
+    /// Show what a killed run left on this machine, and take it down.
     Clean(CleanArgs),
-    /// Say what a deduplicating, compressing volume would save on data, and how large it has to be.
+    /// Estimate what a deduplicating, compressing volume would save on data, and how large it has to be.
     Estimate(Box<EstimateArgs>),
-    /// Say how fragmented the files of a directory and the free space of its file system are.
+    /// Show how fragmented the files of a directory and the free space of its file system are.
     Age(AgeArgs),
     /// Analyse a recording of a device's I/O: whether a cache pays and up to which size, and what VDO would need.
     Advise(AdviseArgs),
-    /// Say where the benches of Fathom itself are.
+    /// Print where the benches of Fathom itself are.
     #[command(hide = true, disable_help_flag = true)]
     Bench(BenchArgs),
 }
@@ -186,9 +186,9 @@ mod tests {
         }
     }
 
-    /// What is wrong with the command that `text` names after the word `fathom`; `None` when it can be typed.
+    /// Returns what is wrong with the command that `text` names after the word `fathom`; `None` when it can be typed.
     fn unknown(text: &str) -> Option<String> {
-        // Words by which a sentence about the program goes on.
+        // Words that may follow `fathom` in a sentence about the program.
         const SENTENCES: [&str; 5] = ["and", "over", "reads", "no", "is"];
         let end = text.find(['"', '`', ';', '(', ')', '\n']).unwrap_or(text.len());
         let text = text[..end].split(", ").next()?;

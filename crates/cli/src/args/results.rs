@@ -210,7 +210,7 @@ pub struct DoctorArgs {
     /// Scale of an experiment [default: lab, where the experiment has it].
     #[arg(long, value_name = "NAME", requires = "subject", conflicts_with = "rules")]
     pub scale: Option<String>,
-    /// Try the change that should remove a limit: measure the variant with that one change beside the unchanged variant, with fresh seeds, and
+    /// Try the change that should remove a limit: compare the variant with and without that one change, on fresh seeds, and
     /// a second time if it was better. Applies to the named rule, or without a name to each limit that is shown.
     #[arg(long, value_name = "RULE", num_args = 0..=1, requires = "subject", conflicts_with = "rules")]
     pub prove: Option<Option<String>>,
@@ -226,10 +226,10 @@ pub struct DoctorArgs {
     /// Directory of the results of a proof; it must not exist [default: ./NAME-proof-UTCTIME].
     #[arg(long, value_name = "DIR", requires = "prove", value_parser = super::new_path())]
     pub out: Option<PathBuf>,
-    /// Watch the stack for this time, 1s to 24h, and say what its devices, layers and threads did meanwhile; Ctrl-C ends it early with what was seen.
+    /// Watch the stack for this time, 1s to 24h, and say what its devices, layers and threads did in it; Ctrl-C ends it early with what was seen.
     #[arg(long, value_name = "DURATION", value_parser = watched, requires = "subject", conflicts_with_all = ["rules", "metrics"])]
     pub watch: Option<Nanos>,
-    /// Measure the latency of each block device of the stack meanwhile, and say which layer made the 99th percentile. It costs the CPU some time
+    /// Measure the latency of each block device of the stack, too, and say which layer made the 99th percentile. It costs the CPU some time
     /// for each I/O, and needs root.
     #[arg(long, requires = "watch")]
     pub latency: bool,

@@ -70,7 +70,7 @@ pub struct TreeArgs {
     #[arg(long, value_name = "N", default_value_t = 10, requires = "tree")]
     pub dirs: u32,
     /// Names that operations go to: any (with a file or without, so that some operations miss and the tree comes to rest), or live
-    /// (reads where there is a file, new files where there is none).
+    /// (only names with a file; for new files only names without one).
     #[arg(long, value_name = "NAMES", default_value = "any", requires = "tree", value_parser = pick())]
     pub pick: Pick,
     /// Distribution of names: uniform, zipf:EXPONENT, gaussian:SIGMA:VELOCITY:AHEAD.
@@ -88,7 +88,7 @@ pub struct TreeArgs {
     /// Take a directory that is not empty: the tree is made in a new directory of its own in it, and nothing else is touched.
     #[arg(long, requires = "tree")]
     pub into_existing: bool,
-    /// Say what would be made and where it would come to rest, and touch nothing.
+    /// Print what would be made, and at how many files and bytes it would come to rest; touch nothing.
     #[arg(long, requires = "tree")]
     pub dry_run: bool,
 }
@@ -102,7 +102,7 @@ fn pick() -> impl TypedValueParser<Value = Pick> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct OpsArg {
     text: String,
-    /// The operations on a device, or the mistake in the text; `None` in its place where some exist for trees alone.
+    /// The operations on a device, or the mistake in the text; `Err(None)` if some of them exist only for trees.
     blocks: Result<workload::Ops, Option<String>>,
 }
 
@@ -129,7 +129,7 @@ impl OpsArg {
     /// Returns the operations on a device.
     ///
     /// # Errors
-    /// The mistake in words; `None` where some exist for trees alone.
+    /// The mistake in words; `None` if some of the operations exist only for trees.
     pub fn blocks(&self) -> Result<&workload::Ops, Option<&str>> {
         self.blocks.as_ref().map_err(Option::as_deref)
     }

@@ -39,7 +39,7 @@ pub enum UvdoCommand {
     Grow(GrowArgs),
     /// Rebuild reference counts and the dedupe index of a volume that is not running; then it takes writes again.
     Rebuild(UvdoRebuildArgs),
-    /// Read all records of a volume that is not running, and hold them against each other. Writes nothing.
+    /// Read all records of a volume that is not running, and check that they agree. Writes nothing.
     Check(UvdoCheckArgs),
 }
 
@@ -66,7 +66,7 @@ pub struct CreateArgs {
     /// as many blocks as BACKING has, at most 64M].
     #[arg(long, value_name = "SIZE")]
     pub index_memory: Option<Bytes>,
-    /// Size of a slab, a power of two from 32M to 32G [default: the largest up to 2G of which four fit].
+    /// Size of a slab, a power of two from 32M to 32G [default: the largest up to 2G such that four fit].
     #[arg(long, value_name = "SIZE")]
     pub slab_size: Option<Bytes>,
     /// Make the volume even if the backing holds data.
@@ -182,7 +182,7 @@ pub struct PolicyArgs {
     group(ArgGroup::new("sizes").required(true).multiple(true).args(["physical", "logical_size"])),
     after_help = "\
 A volume never shrinks. Enlarge its file or device first, then give --physical: the journal moves to the new end, and room for whole \
-slabs is added. A power cut meanwhile leaves the old sizes, or the new ones. Clients of a running volume see its new size when they \
+slabs is added. A power cut on the way leaves either the old sizes or the new ones. Clients of a running volume see its new size when they \
 connect again.
 
 Examples:
@@ -192,7 +192,7 @@ Examples:
 pub struct GrowArgs {
     /// The directory of a running volume, or the device or file of one that is not running.
     pub volume: PathBuf,
-    /// Use all space that the device or file has by now, in whole slabs.
+    /// Use all space that the device or file has now, in whole slabs.
     #[arg(long)]
     pub physical: bool,
     /// Size of the volume as its clients see it.
@@ -210,7 +210,7 @@ For a volume that is read-only, whose counts are damaged, or that lost its index
 read and fingerprinted: that takes as long as reading it. A volume whose block map is damaged is refused: what the map lost cannot be \
 made anew.
 
-Exit codes: 0 done; 3 it cannot be read or written; 4 it is running, or in use; 5 its map is damaged, or it is no volume.")]
+Exit codes: 0 done; 3 it cannot be read or written; 4 it is running, or in use; 5 its map is damaged, or it is not a volume.")]
 pub struct UvdoRebuildArgs {
     /// The device or file with the volume.
     pub backing: PathBuf,
@@ -222,7 +222,7 @@ pub struct UvdoRebuildArgs {
 /// `fathom uvdo check`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Exit codes: 0 nothing is wrong; 3 it cannot be read; 4 it is running, or in use; 5 something is wrong, or it is no volume.")]
+Exit codes: 0 nothing is wrong; 3 it cannot be read; 4 it is running, or in use; 5 something is wrong, or it is not a volume.")]
 pub struct UvdoCheckArgs {
     /// The device or file with the volume.
     pub backing: PathBuf,

@@ -15,7 +15,7 @@ use crate::outputs::{self, Input, Output, OutputKind};
 use crate::render::advise::AdviseView;
 use crate::terminal::{Style, answer, json, say_line};
 
-/// Chunk sizes that stand beside the one that was asked for: bcache's block, dm-cache's default, and larger ones, bytes.
+/// Chunk sizes that are shown besides the one that was asked for: bcache's block, dm-cache's default, and larger ones, bytes.
 const OTHER_CHUNKS: [u64; 4] = [4 << 10, 64 << 10, 256 << 10, 1 << 20];
 
 /// Number of I/Os between two reports of progress.

@@ -70,7 +70,7 @@ fn failure(error: AgeError) -> Failure {
     }
 }
 
-/// Tells whether the name given is at fault: nothing is there, it is no directory, or this user may not read it.
+/// Tells whether the name given is at fault: nothing is there, it is not a directory, or this user may not read it.
 fn is_of_the_name(error: &std::io::Error) -> bool {
     use std::io::ErrorKind::{InvalidFilename, NotADirectory, NotFound, PermissionDenied};
     matches!(error.kind(), NotFound | NotADirectory | PermissionDenied | InvalidFilename)

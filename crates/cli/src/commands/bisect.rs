@@ -137,7 +137,8 @@ fn print_plan(state: &State, pair: &Plan, out: &Path) {
     let all = |pairs: u32| Nanos(pair.takes().1.0.saturating_mul(steps * u64::from(pairs)));
     let commands = if pair.has_commands() { ", and the time of the commands" } else { "" };
     say(&format!(
-        "{}: {candidates} candidates, about {steps} measurements (both ends, the good end beside itself, the steps) of 5 to {} pairs, {} to {}{commands}; \
+        "{}: {candidates} candidates, about {steps} measurements (both ends, the good end against itself, the steps) \
+         of 5 to {} pairs, {} to {}{commands}; \
          seed {}; results in {}",
         pair.facts.experiment,
         rules.most,

@@ -90,7 +90,7 @@ fn print(chosen: &[&Shipped]) -> Result<ExitCode, Failure> {
 /// Outcome of an experiment of the catalogue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ExperimentStatus {
-    /// It was there already.
+    /// A complete result was there already.
     Kept,
     Ended(RunOutcome),
     /// It did not run at all; the reason was printed.
@@ -110,7 +110,7 @@ impl ExperimentStatus {
     }
 }
 
-/// 6 where a teardown failed, 5 where something is missing.
+/// Returns 6 if a teardown failed, else 5 if a result is incomplete or an experiment was refused.
 fn exit_code(statuses: &[(&str, ExperimentStatus)]) -> ExitCode {
     let has = |wanted: ExperimentStatus| statuses.iter().any(|(_, became)| *became == wanted);
     if has(ExperimentStatus::Ended(RunOutcome::TeardownFailed)) {
@@ -247,7 +247,7 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Shipped>, Failure> {
 struct Planned {
     shipped: &'static Shipped,
     plan: Plan,
-    /// The repeats in place of the experiment's own.
+    /// The number of repeats that replaces the experiment's own.
     repeat: Option<Repeat>,
 }
 

@@ -50,7 +50,7 @@ pub fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
 
 /// Returns the error for options that only stacks take.
 fn of_a_stack(path: &Path) -> Failure {
-    let error = format!("{} is no stack, and --watch and --metrics are for stacks", path.display());
+    let error = format!("{} is not a stack; --watch and --metrics are for stacks", path.display());
     Failure::usage(error).with_help("name a block device, or a path on a mounted file system")
 }
 

@@ -125,7 +125,7 @@ pub fn conclude(outcome: RunOutcome, out: &Path, args: &Common) -> Result<ExitCo
     say(&format!("result in {dir}; fathom report {dir} -o page.html makes a page of it"));
     if matches!(outcome, RunOutcome::Interrupted | RunOutcome::Incomplete) {
         say(&format!(
-            "the same command with --resume {dir} in place of --out goes on: runs that ended well are kept"
+            "the same command with --resume {dir} instead of --out continues it: runs that ended well are kept"
         ));
     }
     match outcome {

@@ -135,7 +135,7 @@ fn check_memory_and_stream(args: &EstimateArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses options for files where a directory is named, and options for directories where none is.
+/// Refuses options for files if a directory is named, and options for directories if none is named.
 fn check_trees(args: &EstimateArgs) -> Result<(), Failure> {
     let tree = args.paths.iter().find(|path| path.is_dir());
     let files = args.paths.iter().any(|path| !path.is_dir());

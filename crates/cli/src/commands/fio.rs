@@ -78,7 +78,7 @@ pub fn import(args: &ImportArgs) -> Result<ExitCode, Failure> {
             |error: std::io::Error| Failure::usage(format!("Cannot read {path}: {error}"));
         let text = sys::input::read_text(Path::new(path), LONGEST_OUTPUT).map_err(refused)?;
         let run = fio::import::read_json(&text).map_err(|what| {
-            Failure::data(format!("{path} is no output of fio's that can be read: {what}"))
+            Failure::data(format!("{path} is not output of fio that can be read: {what}"))
                 .with_help("run fio with --output-format=json+ --output=FILE")
         })?;
         for notice in run.groups.iter().flat_map(|group| &group.notices) {
@@ -143,7 +143,7 @@ fn load_args(words: &[String]) -> Result<LoadArgs, String> {
     let program = std::iter::once("fathom").chain(words.iter().map(String::as_str));
     match Cli::try_parse_from(program) {
         Ok(Cli { command: Command::Load(args), .. }) => Ok(*args),
-        Ok(_) => Err("these are no words of a load".to_owned()),
+        Ok(_) => Err("these are not options of a load".to_owned()),
         Err(error) => {
             let what = error.to_string();
             Err(what.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned())
@@ -218,7 +218,7 @@ fn foreseen(loads: &[FioLoad], args: &FioArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the length of a file, bytes; `None` of anything else.
+/// Returns the length of a file, bytes; `None` for anything else.
 fn length(target: &Target) -> Option<u64> {
     let found = Path::new(&target.name).metadata().ok()?;
     found.is_file().then_some(found.len())

@@ -118,6 +118,6 @@ fn shell(session: &GuestSession) -> Result<(), String> {
 
 fn say(session: &GuestSession, text: &str) {
     let note = run::guest::notice(text);
-    // Only a comfort: a host that is gone takes the machine's power away anyway.
+    // Best effort: if the host is gone, the guest is switched off anyway.
     let _ = session.payload(&note);
 }

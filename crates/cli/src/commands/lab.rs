@@ -79,7 +79,7 @@ pub fn execute(args: &LabRunArgs) -> Result<(run::RunOutcome, PathBuf), Failure>
     execute_plan(args, &source, &plan, earlier)
 }
 
-/// Refuses machines that are too small for what runs in them, and options that would change what the experiment says of them.
+/// Refuses machines that are too small for what runs in them, and options that would override the experiment's settings of a machine.
 fn check_machines(plan: &Plan, args: &GuestArgs) -> Result<(), Failure> {
     for machine in plan.cells.iter().map(|cell| &cell.machine) {
         let both_say = [

@@ -162,7 +162,7 @@ fn warnings(args: &LoadArgs, spec: &LoadSpec) -> Vec<String> {
     warnings
 }
 
-/// Claims each target that is written to; `None` of one that is only read, and of `null`.
+/// Claims each target that is written to; `None` for a target that is only read, and for `null`.
 fn claims(
     args: &LoadArgs,
     may_create: Option<Bytes>,
@@ -198,7 +198,7 @@ pub fn reading(words: &[String]) -> Result<Load, Failure> {
     Ok(Load { targets: aims(args, new_size(args)?), recording, verification, ..load })
 }
 
-/// Returns the warning about a load of which more than half of the I/Os failed: its figures are those of the rest.
+/// Returns the warning if more than half of a load's I/Os failed: its figures cover only the others.
 pub fn mostly_failed(operations: &BTreeMap<String, OperationSummary>) -> Option<String> {
     let ended: u64 = operations.values().map(|op| op.ios).sum();
     let failed: u64 = operations.values().flat_map(|op| op.errors.values()).sum();
@@ -222,7 +222,7 @@ pub fn exit_code(summary: &LoadSummary) -> u8 {
     }
 }
 
-/// The files that the load writes beside its targets.
+/// The files that the load writes in addition to its targets.
 fn output_files(args: &LoadArgs) -> Vec<Output<'_>> {
     let files = [
         ("--io-log", OutputKind::IoLog, &args.record.io_log),
@@ -243,7 +243,7 @@ fn inputs(args: &LoadArgs) -> Vec<Input<'_>> {
     targets.chain(profile.map(|path| Input { path, what: "the profile of the content" })).collect()
 }
 
-/// Returns which records are kept beside the counts.
+/// Returns which records are kept in addition to the counts.
 fn recording(args: &LoadArgs) -> Recording {
     Recording {
         io_log: args.record.io_log.clone().map(IoLogTarget::File),

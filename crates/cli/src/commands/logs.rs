@@ -1,4 +1,4 @@
-//! The logs that a load may write beside its summary.
+//! The logs that a load may write in addition to its summary.
 
 use std::fs::File;
 use std::io::BufWriter;

@@ -26,8 +26,8 @@ pub fn code_of(result: &ResultSet) -> ExitCode {
     ExitCode::from(if good { 0 } else { 5 })
 }
 
-/// Returns exit code 1 with `--strict` where an expectation is missed, cannot be checked or did not run, or a question has no answer, and with
-/// `--fail-on` where a verdict is one of those named; otherwise `otherwise`. A question whose figure no run has is unclear.
+/// Returns exit code 1 with `--strict` if an expectation is missed, cannot be checked or did not run, or a question has no answer, and with
+/// `--fail-on` if a verdict is one of those named; in all other cases `otherwise`. A question whose figure no run has is unclear.
 pub fn gated_exit_code(
     view: &View,
     gates: &Gates,

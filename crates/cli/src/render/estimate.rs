@@ -289,7 +289,8 @@ fn troubles(text: &mut Text, answer: &Answer) {
     }
     if let Some(off) = &answer.off_blocks {
         say_line(style.note("note:").and(format!(
-            "partition {} of {} begins at byte {}, which is no multiple of 4 KiB: as the disk is, VDO saves {}, and {} if it began at one",
+            "partition {} of {} begins at byte {}, which is not a multiple of 4 KiB: \
+             as the disk is, VDO saves {}, and {} if the partition began at one",
             off.partition,
             off.path,
             grouped(off.start_bytes),
@@ -308,7 +309,7 @@ fn troubles(text: &mut Text, answer: &Answer) {
     }
     if sources.image_ends > 0 {
         say_line(style.note("note:").and(
-            "the stream ends as a VHD image of fixed size does: the last 512 bytes of it are no data of the disk",
+            "the stream ends as a VHD image of fixed size does: its last 512 bytes are not data of the disk",
         ));
     }
     for left_out in &sources.left_out_named {

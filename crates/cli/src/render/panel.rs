@@ -33,7 +33,7 @@ impl<W: Write> Panel<W> {
         (self.size)().map_or(80, |(columns, _)| columns)
     }
 
-    /// Draws `lines` in place of what stands there. They are cut to the terminal's width and height.
+    /// Draws `lines` over those drawn before. They are cut to the terminal's width and height.
     pub fn draw(&mut self, lines: &[String]) {
         let (columns, rows) = (self.size)().unwrap_or((80, 24));
         let mut text = self.erased(columns);

@@ -177,7 +177,7 @@ fn what_tells_nothing_is_said_to_and_every_key_of_the_manual_is_there() {
     expect(2, &["age", "/etc/passwd"]);
     let memory = Path::new("/dev/shm");
     if let Ok(folder) = tempfile::tempdir_in(memory) {
-        // Not even where there is no file to ask about.
+        // The same for a directory without a file: the link in it is not followed.
         symlink("/etc", folder.path().join("link")).unwrap();
         let answer = expect(3, &["age", text(folder.path()), "--json"]);
         assert!(answer.err.contains("There is no file to look at"), "{}", answer.err);
@@ -271,7 +271,7 @@ fn a_stage_makes_a_file_system_old_and_its_record_has_both_ages() {
     }
 }
 
-/// Runs `old.toml` on a loop device; gives what was said, and the record of its cell.
+/// Runs `old.toml` on a loop device; gives its output, and the record of its cell.
 fn aged(folder: &Path, out: &str) -> Option<(Answer, Value)> {
     let Some(disk) = loop_device(512 << 20) else {
         skip("a stage makes a file system old", "no loop device can be made");

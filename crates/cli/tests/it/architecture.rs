@@ -57,7 +57,7 @@ fn every_crate_uses_only_what_the_design_allows() {
     for (position, (name, allowed)) in table.iter().enumerate() {
         let uses = actual
             .get(name)
-            .unwrap_or_else(|| panic!("the design names {name}, which is no crate"));
+            .unwrap_or_else(|| panic!("the design names {name}, which is not a crate"));
         for used in uses.iter().filter(|used| *used != "units") {
             assert!(
                 allowed.contains(used) || allowed == &["all"],
@@ -68,7 +68,7 @@ fn every_crate_uses_only_what_the_design_allows() {
         }
     }
     for name in actual.keys() {
-        assert!(order.contains(&name.as_str()), "docs/design.md says nothing of crate {name}");
+        assert!(order.contains(&name.as_str()), "docs/design.md does not mention crate {name}");
     }
 }
 
@@ -124,7 +124,7 @@ fn a_circle_of_modules_is_found_and_a_re_export_is_none() {
         std::fs::write(file, text).unwrap();
     };
     let circle = || Modules::read(folder.path()).circle();
-    // Through the parent's re-export `b` uses `c`, which is no circle.
+    // Through the parent's re-export `b` uses `c`, which is not a circle.
     write("lib.rs", "mod a;\nmod b;\npub use a::Made;\n");
     write("a/mod.rs", "mod c;\npub use c::Made;\n");
     write("a/c.rs", "pub struct Made; // use crate::b::Other;\nconst WORD: &str = \"crate::b\";\n");
@@ -157,7 +157,7 @@ const REPLACED_EVERYWHERE: &str = "\
     Bank Banks Beat Crew Desk Ground Hand Law Maker Moment Outline Scout Settling Tell \
     Tried Who Word disband enlist muster pressed that_checks that_only_reads with_read_checks";
 
-/// Words that no comment uses for what they stood for.
+/// Words of an earlier private idiom, which no comment may use.
 const NO_COMMENT: [&str; 4] = ["desk", "crew", "banks", "keeps book"];
 
 /// All source files below a folder.
@@ -167,7 +167,7 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
     files.filter(|path| path.extension().is_some_and(|end| end == "rs")).collect()
 }
 
-/// Whether a path as `engine::worker::Worker` names what is defined in the file of that module.
+/// Tells whether a path such as `engine::worker::Worker` names an item that is defined in the file of that module.
 fn is_defined(path: &str) -> bool {
     const KINDS: [&str; 6] = ["struct", "enum", "trait", "type", "fn", "const"];
     let parts: Vec<_> = path.split("::").collect();

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::loop_device::loop_device;
 use crate::program::{Answer, command, expect, fathom_in, fresh, skip, text};
 
-/// An experiment of `n` variants, v1 to vn, of which those from `first` on have a slower stack.
+/// An experiment of `n` variants, v1 to vn; those for which `slow` holds have a slower stack.
 fn list(dir: &Path, n: usize, slow: impl Fn(usize) -> bool) -> PathBuf {
     let mut file = String::from(
         "name = \"list\"\nabout = \"a list\"\nrepeat = 5\n[devices.data]\nsize = \"7G\"\n\
@@ -44,7 +44,7 @@ fn the_first_slow_variant_is_named_with_every_measurement() {
     let file = list(dir.path(), 8, |at| at >= 6);
     let answer = expect(0, &hunt(&file, &out, &ENDS));
     assert!(answer.out.contains("v6 is the first that is bad"), "{}", answer.out);
-    for phrase in ["v5", "not measured", "03-v4-1", "the good end beside itself: good"] {
+    for phrase in ["v5", "not measured", "03-v4-1", "the good end against itself: good"] {
         assert!(answer.out.contains(phrase), "{phrase}: {}", answer.out);
     }
     assert!(answer.err.contains("8 candidates, about 5 measurements"), "{}", answer.err);
@@ -222,7 +222,7 @@ fn a_step_answers_git_with_its_exit_code_and_no_error_is_taken_for_a_bad_commit(
     assert_eq!(fathom_in(dir.path(), &["bisect", "step", "--help"]).code, Some(0));
     code(step("v2", &["--worse-by", "15%", "--log", "no/such/place"]), 128);
     code(fathom_in(dir.path(), &["bisect", "--log", "log", "step", file]), 128);
-    // The good one has no such figure above zero: that is no word on the candidate.
+    // The good one has no such figure above zero: that proves nothing about the candidate.
     let known = ["bisect", "step", file, "--simulate", "--good", "v1", "--candidate", "v4"];
     let errors = ["--worse-by", "15%", "--metric", "errors", "--out", "steps"];
     let errors = code(fathom_in(dir.path(), &[&known[..], &errors].concat()), 128);
@@ -249,7 +249,7 @@ fn only_results_of_the_steps_are_believed_and_nothing_else_in_the_directory() {
     rename(&v4, &aside);
     rename(&v6, &v4);
     rename(&aside, &v6);
-    refused(5, "03-v4-1 is no result of this step");
+    refused(5, "03-v4-1 is not a result of this step");
     // What is missing is measured again, and says the same as before.
     std::fs::remove_dir_all(&v4).unwrap();
     std::fs::remove_dir_all(&v6).unwrap();
@@ -308,7 +308,7 @@ fn the_page_of_a_bisection_has_the_list_with_every_pair() {
         .skip(1)
         .map(|rest| rest.split('"').next().unwrap().matches('M').count())
         .sum();
-    assert_eq!(dots, 5 * 4, "the ends, the good end beside itself, v2 and v3");
+    assert_eq!(dots, 5 * 4, "the ends, the good end against itself, v2 and v3");
     // One that has only begun has a page, too.
     for gone in ["03-v2-1", "04-v3-1"] {
         std::fs::remove_dir_all(out.join(gone)).unwrap();
@@ -359,7 +359,7 @@ fn git_names_the_slow_commit_among_sixteen_and_stops_where_something_else_is_wro
     let named = git(&["rev-parse", "c11"]).unwrap().stdout;
     let named = format!("{} is the first bad commit", String::from_utf8_lossy(&named).trim());
     assert!(ended && messages.contains(&named), "{messages}");
-    // A log that cannot be written is no word on a commit.
+    // A log that cannot be written proves nothing about a commit.
     for more in ["--log /nowhere/at/all", "--stage no_such", "--no-such-option"] {
         let (ended, output) = bisect(more);
         assert!(!ended && !output.contains("is the first bad commit"), "{more}: {output}");

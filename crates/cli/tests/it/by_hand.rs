@@ -1,4 +1,4 @@
-//! Additions of people to a command: values that are set beside a file, and a page of one load.
+//! Additions that users make to a command: values that are set in addition to a file, and a page of one load.
 
 use std::fs;
 

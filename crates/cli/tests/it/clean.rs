@@ -101,7 +101,7 @@ fn what_carries_the_tag_is_listed_first_and_taken_down_when_that_is_said() {
     assert!(answer.err.contains("--yes takes it down") && ours.is_mounted(), "{}", answer.err);
     assert_eq!(std::fs::read(out.join("transcript.jsonl")).unwrap(), before);
 
-    // What is in use stays, and is told.
+    // What is in use stays, and is reported.
     let held = std::fs::File::create(ours.at.join("held")).unwrap();
     let (answer, report) = clean(&out, &["--yes"]);
     assert_eq!(answer.code, Some(6), "{}", answer.err);

@@ -174,7 +174,7 @@ fn a_command_on_a_real_file_system_is_measured_and_what_fails_is_told() {
     assert!(did[1]["error"].as_str().unwrap().contains("took longer than 1 s"), "{}", did[1]);
     assert!(!fs::read_to_string("/proc/mounts").unwrap().contains(text(dir.path())));
 
-    // In a session of its own it would hold the file system: it is killed, and that is told.
+    // In a session of its own it would hold the file system: it is killed, and that is reported.
     let left = COPY.replace("find ", "setsid sh -c 'exec 3>{mount}/x; sleep 67' & find ");
     let answer = run(&left, "left");
     assert_eq!(answer.code, Some(0), "{}\n{}", answer.out, answer.err);

@@ -1,4 +1,4 @@
-//! Names and paths that a terminal would obey: they are written out, wherever they are told of.
+//! Names and paths that a terminal would obey: they are shown escaped, wherever they are mentioned.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ fn harmless(words: &[&str], answer: &Answer) -> String {
     all
 }
 
-/// Runs `fathom` in `dir`, insists on its exit code, and that the hostile name is told of as it can be shown.
+/// Runs `fathom` in `dir`, and checks its exit code, and that the hostile name is shown escaped.
 fn run_harmless(dir: &Path, code: i32, words: &[&str]) -> String {
     let answer = fathom_in(dir, words);
     let all = harmless(words, &answer);

@@ -71,7 +71,7 @@ fn a_crash_is_explained_simulated_and_refused_where_it_cannot_be() {
         ("like = \"ssd\"\n", "", ["Only a modelled disk", "like = \"ssd\""]),
         ("\"at_flush\"", "\"late\"", ["destage", "at_flush"]),
         ("\"cut\"", "\"off\"", ["power", "kept"]),
-        ("duration = \"2s\"", "ios = 9", ["no load with a duration", "duration"]),
+        ("duration = \"2s\"", "ios = 9", ["not a load with a duration", "duration"]),
         ("duration = \"2s\"", "duration = \"2s\"\nmeasure = true", ["is measured", "leave"]),
     ] {
         std::fs::write(&experiment, EXPERIMENT.replacen(old, new, 1)).unwrap();

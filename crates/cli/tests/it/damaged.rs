@@ -16,11 +16,11 @@ enum Kept {
     Nothing,
     /// All that is beyond doubt, and exit code 5.
     Changed,
-    /// All that is there; what is missing is said, and exit code 5.
+    /// All that is there; what is missing is reported, and exit code 5.
     Incomplete,
 }
 
-/// A form of damage: its name, what does it to a result, what is kept of that, and what is said.
+/// A form of damage: its name, the function that does it to a result, what readers keep, and a part of the message.
 type Form = (&'static str, fn(&Path, &Path), Kept, &'static str);
 
 const FORMS: &[Form] = &[
@@ -34,10 +34,10 @@ const FORMS: &[Form] = &[
     ("another seed in the manifest", other_seed_of_all, Kept::Changed, "is of another seed"),
     ("each repeat the first", all_first, Kept::Nothing, "two cells are repeat 1 of '"),
     ("one folder twice", folder_twice, Kept::Nothing, "two cells are in the folder"),
-    ("a folder elsewhere", elsewhere, Kept::Nothing, "which is no folder of a result"),
+    ("a folder elsewhere", elsewhere, Kept::Nothing, "which cannot be a folder of a result"),
     ("a cell left out", left_out, Kept::Nothing, "stands in the place of cell"),
     ("an unknown variant", unknown, Kept::Nothing, "belongs to variant 'nobody'"),
-    ("a repeat beyond the plan", beyond, Kept::Nothing, "is of repeat 9 of 5"),
+    ("a repeat beyond the plan", beyond, Kept::Nothing, "is repeat 9 of 5"),
     ("the last cells left out", last_left_out, Kept::Incomplete, "2 cells of the plan are not in"),
     ("a missing folder", missing, Kept::Incomplete, "1 without a readable record"),
     (
@@ -263,7 +263,7 @@ fn no_leftovers(at: &Path, _: &Path) {
     edit_cell(at, |cell| cell["leftovers"] = Value::Null);
 }
 
-/// A simulated run has neither: it is called a real one.
+/// Marks the simulated run as real: a real one would have facts of its machine.
 fn no_machine(at: &Path, _: &Path) {
     edit(&at.join("manifest.json"), |manifest| manifest["simulated"] = false.into());
 }
@@ -276,7 +276,7 @@ fn no_experiment(at: &Path, _: &Path) {
     fs::remove_file(at.join("experiment.toml")).unwrap();
 }
 
-/// Holds every reader to what is to be kept of a result.
+/// Checks that every reader keeps of a result what it should, and says what is wrong.
 fn check(name: &str, at: &Path, kept: Kept, message: &str) {
     let dir = at.parent().unwrap();
     let page = dir.join("page.html");
@@ -365,7 +365,7 @@ fn a_trend_names_what_it_leaves_out_and_goes_on_with_the_rest() {
     ] {
         assert!(answer.out.contains(phrase), "{phrase}: {}", answer.out);
     }
-    assert!(answer.out.contains("it is of the same run as"), "{}", answer.out);
+    assert!(answer.out.contains("it belongs to the same run as"), "{}", answer.out);
     let all = crate::program::json(&["trend", text(dir.path()), "--json"]);
     assert_eq!(all["left_out"].as_array().unwrap().len(), 5, "{all}");
     assert_eq!(all["series"][0]["threshold"], 0.03);
@@ -381,7 +381,7 @@ fn a_log_with_damage_in_its_middle_is_shown_without_it_and_says_so() {
     let whole = fathom_in(dir.path(), &["show", "ios"]);
     assert_eq!((whole.code, whole.out.lines().count()), (Some(0), 201), "{}", whole.err);
     let mut bytes = std::fs::read(&path).unwrap();
-    // Of the records 100 and 101, which begin 101 and 100 records before the last, the closing one.
+    // Parts of two records, the first of which begins 101 records before the end (the last record closes the log).
     let begin = bytes.len() - 101 * 40;
     bytes[begin + 30..begin + 60].fill(0xa5);
     std::fs::write(&path, bytes).unwrap();

@@ -113,7 +113,7 @@ fn what_is_no_trace_is_told_apart_from_what_is_not_there_and_from_one_that_was_c
     refused(5, &["trace", "show", text(&trace)], &["is damaged after"]);
 }
 
-/// An experiment on a modelled disk of which more is asked.
+/// An experiment that asks more of a modelled disk than its model: limits, larger logical blocks, not rotational.
 const ASKED: &str = r#"
 name = "asked"
 about = "A disk of which more is asked"

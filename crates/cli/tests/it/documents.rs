@@ -57,7 +57,7 @@ fn nothing_that_a_shipped_experiment_calls_by_name_comes_into_its_headline_as_a_
             let lines = shipped.text.lines().filter_map(move |line| line.split_once(key));
             lines.filter_map(|(_, rest)| rest.split('"').nth(1))
         };
-        // What the kernel calls so is no key of Fathom's.
+        // A name that comes from the kernel is not a key of Fathom's.
         let names = values("name ").chain(values("name=")).filter(|n| !n.starts_with("O_DSYNC"));
         for name in names {
             assert!(!is_key(name), "{}: {name}", shipped.name);
@@ -170,7 +170,7 @@ fn every_page_says_what_it_answers_and_is_in_the_index() {
 fn every_source_that_a_page_names_is_there() {
     let root = root();
     for page in markdown(&root.join("docs")) {
-        // The journal tells of its day.
+        // A page of the journal describes the program of its day.
         if page.parent().unwrap().ends_with("journal") {
             continue;
         }

@@ -178,7 +178,7 @@ fn a_stream_says_that_its_zeros_may_be_holes_and_that_it_ends_as_an_image() {
     footer[64..68].copy_from_slice(&(!sum).to_be_bytes());
     let with_footer = piped(&[plain.clone(), footer].concat());
     assert!(with_footer.err.contains("ends as a VHD image of fixed size"), "{}", with_footer.err);
-    // One that packs its data is none that can be read so.
+    // An image whose data is packed cannot be read in this way.
     plain.extend_from_slice(b"koly\0\0\0\x04\0\0\x02\0");
     plain.resize(plain.len() + 500, 0);
     let refused = piped(&plain);

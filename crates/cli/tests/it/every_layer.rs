@@ -77,7 +77,7 @@ fn layers_of_the_lab_have_the_settings_that_were_asked_for_and_leave_nothing() {
     }
     check_tiers(&stages);
     check_sets(&stages, &devices);
-    // Each write waits as long as it was told to, 48 ms, in ticks of the kernel's of 4 ms: the first is begun already.
+    // Each write waits for the delay that was set, 48 ms, in kernel ticks of 4 ms, the first of which has already begun.
     let waited = delayed.unwrap();
     assert!((44e6..400e6).contains(&waited), "{waited} ns");
     // The code is that of the cells that failed.

@@ -1,4 +1,4 @@
-//! Files on a real file system on real VDO in the lab: laid out, driven beside a device, filled; the volume grows under them.
+//! Files on a real file system on real VDO in the lab: laid out, driven together with a device, filled; the volume grows under them.
 
 use results::model::CellState;
 

@@ -82,7 +82,7 @@ fn a_job_file_with_mistakes_runs_nothing_and_names_each_line() {
     assert!(!answer.err.contains("\\n"), "{}", answer.err);
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     assert_eq!(fathom_in(dir.path(), &["fio", "none.fio"]).code, Some(2));
-    // fio takes what is refused here for a mistake of ours alone where it is one: both take the good one.
+    // A job file without mistakes is accepted by fio and by Fathom.
     fs::write(dir.path().join("good.fio"), "[a]\nsize=1m\nrw=write\n").unwrap();
     let mut checked = Command::new("fio");
     checked.args(["--parse-only", "good.fio"]).current_dir(dir.path());
@@ -301,7 +301,7 @@ fn what_fio_said_is_shown_compared_and_exported_as_any_result() {
     let twice = fathom_in(dir.path(), &["import", words[0], "x=one0.json", "--out", text(&again)]);
     assert_eq!(twice.code, Some(2), "{}", twice.err);
     assert!(twice.err.contains("holds the run of") && !again.exists(), "{}", twice.err);
-    // What is none of fio's is refused.
+    // A file that is not output of fio is refused.
     fs::write(dir.path().join("x.json"), "{\"a\": 1}").unwrap();
     let other = dir.path().join("other");
     let refused = fathom_in(dir.path(), &["import", "x.json", "--out", text(&other)]);

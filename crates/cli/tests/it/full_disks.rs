@@ -1,4 +1,4 @@
-//! Disks that fill up under what a load writes beside its target: the measurement is kept, and what is missing is told.
+//! Disks that fill up with files that a load writes in addition to its target: the measurement is kept, and what is missing is reported.
 
 use std::path::Path;
 use std::process::Command;
@@ -35,7 +35,7 @@ impl Drop for Small {
     }
 }
 
-/// A load on the file `x` of 64 MiB with its file of `option` on the full disk: the code, the summary, and what was said.
+/// A load on the file `x` of 64 MiB with its file of `option` on the full disk: the code, the summary, and the messages.
 fn load(dir: &Path, words: &str, option: &str, file: &Path) -> (Option<i32>, Value, String) {
     let common = "load x --size 64M --json --buffered --seed 1";
     let words = common.split_whitespace().chain(words.split_whitespace());
@@ -46,7 +46,7 @@ fn load(dir: &Path, words: &str, option: &str, file: &Path) -> (Option<i32>, Val
     (answer.code, summary, answer.err)
 }
 
-/// The file and the error stand in the notices, in what is missing, and before people's eyes; the I/Os are counted.
+/// Checks that notices, the list of what is missing and the text for people name the file and the error, and that the I/Os are counted.
 fn check_report(
     test: &str,
     (code, summary, message): &(Option<i32>, Value, String),

@@ -16,7 +16,7 @@ fn load(directory: &Path, more: &[&str]) -> Answer {
     fathom_in(directory, &[&words[..], more].concat())
 }
 
-/// An empty directory `tree` in one that goes.
+/// An empty directory `tree` in a temporary one.
 fn room() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("tree")).unwrap();
@@ -28,7 +28,7 @@ fn summary(answer: &Answer) -> Value {
     serde_json::from_str(answer.out.lines().last().unwrap()).unwrap()
 }
 
-/// The keys that `docs/json.md` promises for a load of a tree, beside those of all loads.
+/// The keys that `docs/json.md` promises for a load of a tree, in addition to those of all loads.
 fn promised() -> BTreeSet<String> {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/json.md");
     let page = std::fs::read_to_string(page).unwrap();
@@ -152,7 +152,7 @@ fn what_cannot_be_loaded_as_a_tree_is_refused_with_the_option_and_the_remedy() {
     let missing = expect(2, &[&none[..], &["/nowhere/at/all"]].concat());
     assert!(missing.err.contains("/nowhere/at/all cannot be made"), "{}", missing.err);
     let no_directory = expect(2, &[&none[..], &[text(&file)]].concat());
-    assert!(no_directory.err.contains("is no directory"), "{}", no_directory.err);
+    assert!(no_directory.err.contains("is not a directory"), "{}", no_directory.err);
 }
 
 #[test]

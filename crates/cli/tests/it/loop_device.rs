@@ -19,7 +19,7 @@ pub fn loop_device(bytes: u64) -> Option<LoopDevice> {
 }
 
 impl LoopDevice {
-    /// Takes the device away from its file, as somebody does in the midst of something.
+    /// Detaches the device from its file, as somebody might do in the middle of a run.
     pub fn detach(&mut self) {
         let path = std::mem::take(&mut self.path);
         let status = Command::new("/sbin/losetup").args(["--detach", &path]).status();
@@ -29,7 +29,7 @@ impl LoopDevice {
 
 impl Drop for LoopDevice {
     fn drop(&mut self) {
-        // One that was detached may be somebody else's by now.
+        // A device that was detached may now belong to somebody else.
         if !self.path.is_empty() {
             let _ = Command::new("/sbin/losetup").args(["--detach", &self.path]).status();
         }

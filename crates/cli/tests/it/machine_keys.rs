@@ -38,7 +38,7 @@ fn a_key_of_the_machine_costs_the_three_files_that_its_page_promises() {
         assert!(code(&root.join(value)).contains(&format!("pub {name}: Option<")), "{name}");
         let of_machine = format!("spec.{name} = machine.{name}");
         assert!(code(&root.join(guest)).contains(&of_machine), "{name}");
-        // The option for experiments that do not say it has its refusal beside them.
+        // The only other file is that of the option, which is refused if the experiment sets the same key.
         let others = files.iter().filter(|path| code(path).contains(&format!("machine.{name}")));
         let others: Vec<_> = others.map(|path| path.strip_prefix(&root).unwrap()).collect();
         let known = [Path::new(guest), Path::new(option)];

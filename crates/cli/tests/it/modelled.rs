@@ -85,7 +85,7 @@ depth = 8
 duration = "4s"
 interval = "200ms"
 "#;
-/// Which lets the disk that is lost come last.
+/// A seed with which the disk that is lost comes last.
 const SEED: &str = "3";
 
 /// Runs it, and kills who serves the last disk as soon as that is read. Frames of the load go on coming then.

@@ -13,15 +13,15 @@ use crate::program::{command, expect, fresh, text};
 
 const RUN: [&str; 7] = ["run", "vdo-vs-plain", "--simulate", "--repeat", "2", "--seed", "8"];
 
-/// Something that is done to a result's directory, beside another result.
+/// A change to a result's directory (the first path); the second path is another result.
 type Swap = fn(&Path, &Path);
 
-/// Runs into `out`, and does `swap` once the first cell has begun; gives the exit code and what was said.
+/// Runs into `out`, and does `swap` once the first cell has begun; gives the exit code and the messages.
 fn swapped(out: &Path, other: &Path, swap: Swap) -> (Option<i32>, String) {
     meanwhile(out, |_| swap(out, other))
 }
 
-/// The same for something that may be done to the run itself, too.
+/// Does the same, but `work` may also change the running process.
 fn meanwhile(out: &Path, work: impl FnOnce(&Child)) -> (Option<i32>, String) {
     let args = [&RUN[..], &["--pace", "0.02", "--out", text(out)]].concat();
     let mut run = command(&args);
@@ -71,7 +71,7 @@ fn a_result_that_is_moved_is_whole_in_its_new_place_and_no_other_is_touched() {
 #[test]
 fn a_run_whose_result_is_removed_stops_and_says_so() {
     let (_dir, out) = fresh();
-    // What the run writes meanwhile may be in the way.
+    // While the directory is removed, the run may still write into it.
     let remove: Swap = |out, _| while std::fs::remove_dir_all(out).is_err() && out.exists() {};
     let (code, messages) = swapped(&out, &out, remove);
     assert_eq!(code, Some(5), "{messages}");

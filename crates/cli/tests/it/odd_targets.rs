@@ -1,4 +1,4 @@
-//! Targets that are none, and values that cannot be: a clear refusal that names the place and the remedy, and nothing is
+//! Things that cannot be targets, and impossible values: a clear refusal that names the place and the remedy, and nothing is
 //! written.
 
 use std::fs;

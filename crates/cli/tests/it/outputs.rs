@@ -1,4 +1,4 @@
-//! Files that the program is told to write, at every place where they would destroy something, and at those where they may be.
+//! Files that the program is to write: refused at every place where they would destroy something, and allowed elsewhere.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, symlink};

@@ -24,7 +24,7 @@ fn a_packed_result_is_read_by_every_command_as_its_directory_is() {
     let page = dir.path().join("page.html");
     expect(0, &["report", text(&packed), "-o", text(&page)]);
     assert!(fs::read_to_string(&page).unwrap().contains("vdo-vs-plain"));
-    assert!(expect(0, &["trend", text(dir.path())]).out.contains("it is of the same run as"));
+    assert!(expect(0, &["trend", text(dir.path())]).out.contains("it belongs to the same run as"));
     // Back again, file by file.
     let back = dir.path().join("back");
     let unpacked = expect(0, &["unpack", text(&packed), "--out", text(&back)]);
@@ -56,7 +56,7 @@ fn a_damaged_package_is_told_and_leaves_nothing_behind() {
             assert!(answer.err.contains("bad.fathom"), "{}", answer.err);
         }
     }
-    // An archive that leads out of its directory, or holds links, is none.
+    // An archive that leads out of its directory, or holds links, is not accepted as a package.
     let archive = |make: &dyn Fn(&mut tar::Builder<Vec<u8>>)| {
         let mut builder = tar::Builder::new(Vec::new());
         make(&mut builder);
@@ -143,7 +143,7 @@ fn a_signal_in_the_midst_of_packing_reading_or_unpacking_leaves_nothing_behind()
                 assert_eq!(begun(), 0, "{words:?} {signal}");
             }
         }
-        // What SIGKILL left the next one takes away, but a file of a package, which could be anybody's.
+        // The next command removes what SIGKILL left, except the file of a package, which could be anybody's.
         if words[0] == "pack" {
             fs::read_dir(&place)
                 .unwrap()
@@ -165,7 +165,7 @@ fn expect_in(place: &std::path::Path, scratch: &std::path::Path, words: &[&str])
         .env("TMPDIR", scratch)
         .output()
         .unwrap();
-    // The large file is none of the result's.
+    // The large file does not belong to the result.
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }
 

@@ -1,4 +1,4 @@
-//! Saving of VDO's packer as a load reports it, held against that of a packer written here for the file that the load left.
+//! Saving of VDO's packer as a load reports it, compared with that of a packer written here, on the file that the load left.
 
 use std::collections::HashSet;
 use std::fs;

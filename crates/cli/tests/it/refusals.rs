@@ -122,7 +122,7 @@ fn a_directory_of_somebodys_is_no_cache_and_stays_whole() {
             crate::program::command(args).env("FATHOM_CACHE", mine.path()).output().unwrap();
         let err = String::from_utf8_lossy(&answer.stderr);
         assert_eq!(answer.status.code(), Some(4), "{args:?}: {err}");
-        assert!(err.contains("is no cache of Fathom") && err.contains("help:"), "{err}");
+        assert!(err.contains("is not a cache of Fathom") && err.contains("help:"), "{err}");
         let whole = |name: &&str| fs::read(mine.path().join(name)).is_ok_and(|t| t == b"mine");
         assert!(held.iter().all(whole), "{args:?}");
         assert_eq!(fs::read_dir(mine.path()).unwrap().count(), held.len(), "{args:?}");

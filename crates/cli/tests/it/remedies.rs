@@ -30,7 +30,7 @@ fn fragments(text: &str) -> Vec<(String, String)> {
     found
 }
 
-/// Returns the line that names a state beside a stage that brings the layer of a rule into one.
+/// Returns the line with the key `is` that a stage with a remedy's `state` needs, too; empty for other values.
 fn state(rule: &RuleAbout, value: &str) -> &'static str {
     match rule.layer {
         _ if value != "\"state\"" => "",

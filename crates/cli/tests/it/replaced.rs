@@ -1,4 +1,4 @@
-//! Devices and file systems that are replaced while a run works on them: nothing foreign is written, and what happened is told.
+//! Devices and file systems that are replaced while a run works on them: nothing foreign is written, and what happened is reported.
 
 use std::fs;
 use std::path::Path;
@@ -358,7 +358,7 @@ fn a_mapped_device_that_is_another_one_by_now_is_not_driven() {
         fs::write(dir.path().join("swaps.toml"), parts.concat()).unwrap();
         let answer = fathom_in(dir.path(), &["lab", "run", "swaps.toml", "--out", "r"]);
         let output = format!("{swap}: {}\n{}", answer.out, answer.err);
-        // What stands on another's disk by now keeps that from being taken down.
+        // A device that now lies on the other layer's disk keeps that one from being taken down.
         assert!(matches!(answer.code, Some(5 | 6)), "{output}");
         let result = results::open(&dir.path().join("r")).unwrap();
         let record = result.cells[0].record.as_ref().unwrap();

@@ -56,7 +56,7 @@ fn a_simulated_run_goes_through_no_page_cache() {
     assert!(!findings.contains("page_cache"), "{findings}");
 }
 
-/// An experiment on a bare device of which a load is paced so.
+/// An experiment on a bare device with a load at this pace.
 fn paced(pace: &str) -> String {
     format!(
         "name = \"paced\"\nabout = \"x\"\nrepeat = 2\n[devices.data]\nsize = \"1G\"\n[[stack]]\nlayer = \"linear\"\non = \"data\"\n\

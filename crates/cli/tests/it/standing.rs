@@ -70,8 +70,8 @@ fn what_is_no_stack_is_refused_with_a_reason_and_a_remedy() {
     for (code, args, message) in [
         (2, &["doctor", "/dev/fathom-no-such-device"][..], "Nothing is at"),
         (2, &["doctor", "/proc"], "stands on no block device"),
-        (5, &["doctor", text(&path("cut.tar.xz"))], "no whole archive"),
-        (2, &["doctor", text(&path("other.tar"))], "no sosreport"),
+        (5, &["doctor", text(&path("cut.tar.xz"))], "not a complete archive"),
+        (2, &["doctor", text(&path("other.tar"))], "not a sosreport"),
         (2, &["doctor", text(&path("none.tar.gz"))], "Cannot read"),
         (2, &["doctor", text(&path("report")), "--all"], "for results and experiments"),
     ] {

@@ -123,7 +123,7 @@ fn a_volume_from_a_table_is_changed_brought_up_anew_and_grown_with_its_data_kept
     assert!((held / figure("beyond", "vdo", "physical_used_percent") - 1.0).abs() < 0.05, "{held}");
     let took = stages["recovery"]["command"]["elapsed_s"]["median"].as_f64();
     assert!(took.is_some_and(|seconds| seconds > 0.0), "{}", stages["recovery"]);
-    // Every state was proven by what the volume said of itself.
+    // Every state was proven by the volume's own statistics.
     let states = shown["states"].as_array().unwrap();
     assert!(states.iter().all(|row| row["met"] == true), "{states:#?}");
     let brought = |state: &str| states.iter().any(|row| row["state"] == format!("vdo is {state}"));

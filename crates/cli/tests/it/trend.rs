@@ -84,7 +84,7 @@ fn two_results_are_held_against_each_other_and_what_else_differs_is_named() {
     assert!(changed.err.contains("was changed"), "{}", changed.err);
 }
 
-/// Thirty nightly values of two series, of which the first steps down at night 18 and lacks one.
+/// Thirty nightly values of two series; the first one steps down at night 18, and one of its values is missing.
 fn nightly() -> String {
     let mut text = "night,IOPS,backlog\n".to_owned();
     for night in 1..=30 {
@@ -115,7 +115,7 @@ fn series_of_others_are_tested_as_results_are() {
     assert_eq!(iops["missing_lines"], serde_json::json!([6]));
     let gate = ["trend", "--csv", text(&file), "--better", "higher", "--fail-on", "worse"];
     expect(1, &gate);
-    // What does not matter is no change.
+    // A difference below the threshold is not reported as a change.
     let quiet = expect(0, &["trend", "--csv", text(&file), "--threshold", "20%"]).out;
     assert!(!quiet.contains("falls"), "{quiet}");
 }

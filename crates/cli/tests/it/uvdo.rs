@@ -173,7 +173,7 @@ fn backings_that_make_no_volume_are_refused_and_nothing_is_destroyed() {
     let logical = [&logical[..5], &["--logical-size", "0"]].concat();
     refused(2, &logical, &["--logical-size: 0 bytes hold no block"]);
     let slab = [&slab[..5], &["--slab-size", "33554433"]].concat();
-    refused(2, &slab, &["--slab-size: 33554433 bytes are no size of a slab"]);
+    refused(2, &slab, &["--slab-size: 33554433 bytes are not the size of a slab"]);
     let elsewhere = at("nowhere/new.img");
     refused(2, &["uvdo", "create", text(&elsewhere), "--size", "1G"], &["cannot be made"]);
     let missing = "/dev/fathom-no-such";

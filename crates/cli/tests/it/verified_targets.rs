@@ -1,4 +1,4 @@
-//! A state of verification is of one target: a rename is followed, a swap is refused.
+//! A state of verification belongs to one target: a rename is followed, a swap is refused.
 
 use std::path::Path;
 use std::process::Command;
@@ -95,7 +95,7 @@ fn a_state_of_an_earlier_version_that_names_no_target_is_refused_until_the_user_
     std::fs::write(dir.join("state"), old).unwrap();
     let answer = load(dir, "a", LOOK);
     assert_eq!(answer.code, Some(2), "{}", answer.err);
-    assert!(answer.err.contains("does not say of which target it is"), "{}", answer.err);
+    assert!(answer.err.contains("does not name its target"), "{}", answer.err);
     all_right(&load(dir, "a", &format!("{LOOK} --verify-state-of-another")));
     assert_eq!(load(dir, "a", LOOK).code, Some(2), "a load that reads gives it no owner");
     let write = "--ops randwrite=100 --ios 10 --destroy-data --verify-state-of-another";

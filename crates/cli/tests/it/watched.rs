@@ -168,7 +168,7 @@ fn what_cannot_be_watched_is_refused() {
 /// A series: the name of its sample, and its labels as they are written.
 type Key = (String, String);
 
-/// Reads a text of OpenMetrics 1.0, and panics where it is none.
+/// Reads a text of OpenMetrics 1.0, and panics if it is not one.
 fn parsed(text: &str) -> BTreeMap<Key, f64> {
     let body = text.strip_suffix("# EOF\n").expect("the end is # EOF and a newline");
     let mut samples = BTreeMap::new();
@@ -208,7 +208,7 @@ fn parsed(text: &str) -> BTreeMap<Key, f64> {
     samples
 }
 
-/// Reads labels, and panics where they are none.
+/// Reads labels, and panics if the text is not made of labels.
 fn labels_of(text: &str) -> BTreeMap<String, String> {
     let (mut all, mut rest) = (BTreeMap::new(), text);
     while !rest.is_empty() {

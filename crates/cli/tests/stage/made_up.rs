@@ -1,4 +1,4 @@
-//! A kind of stage that nobody has: all that there is of it stands here.
+//! A kind of stage that only this test has: everything about it is in this file.
 
 use experiment::{
     Around, Diagnostic, KindFacts, Planner, StageHead, StageKind, StageTask, Table, WorksOn,

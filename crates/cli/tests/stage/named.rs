@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// Files that may name kinds beside the ones that define them, and what for.
+/// Files, other than those that define kinds, that may name kinds, and why.
 const ALLOWED: [(&str, &str); 8] = [
     ("fio/src/imported.rs", "a result made of what fio said"),
     ("layers/src/rule/made_up.rs", "facts made up for tests of rules"),

@@ -11,8 +11,8 @@ macro_rules! entry {
             unsafe { fill_wide(root, first, batches) }
         }
 
-        /// A run, in one function: between calls, registers would be spilled and reloaded behind the stores of a whole block. Runs at
-        /// the start of a block, which most are, have a function of their own with the constant 0.
+        /// A run, in one function: between calls, registers would be spilled and reloaded behind the stores of a whole block. Most runs are at the
+        /// start of a block and have a separate function with the constant 0.
         #[inline]
         pub(super) fn fill_run(root: &Root, at: usize, bytes: &mut [u8], random: usize) {
             // SAFETY: as for `fill`.

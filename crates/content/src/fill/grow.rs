@@ -1,7 +1,7 @@
 //! Making blocks from their roots.
 //!
 //! Every register saved between the stores of two blocks costs one more store. So the usual case, random bytes and then zeros, is a chain of
-//! tail calls, and everything else is in functions of its own.
+//! tail calls, and everything else is in separate functions.
 
 use super::generator::{Generator, Path};
 use super::layout::BlockLayout;

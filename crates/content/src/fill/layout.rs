@@ -1,4 +1,4 @@
-//! Layouts: where in a block random bytes stand, and where zeros.
+//! Layouts: the places of random bytes and of zeros in a block.
 
 /// The places of a block's random bytes; all others are zero. A random byte depends on the id and on its offset only, so
 /// layouts that share a place share its byte.

@@ -5,7 +5,7 @@
 pub struct Root(pub(super) u128);
 
 impl Root {
-    /// A number that looks random, by which contents can be told apart.
+    /// A number that looks random and distinguishes contents.
     #[inline]
     pub fn number(self) -> u64 {
         self.0 as u64

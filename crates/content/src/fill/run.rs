@@ -2,7 +2,7 @@
 
 use super::fan::{BATCH, COUNTERS, LAST, Lane};
 
-/// One run, which starts `at` bytes into the block: whole batches from `make`, which is told the number of their first counter, then
+/// One run, which starts `at` bytes into the block: whole batches from `make`, which gets the number of their first counter, then
 /// zeros from `clear`.
 #[inline(always)]
 pub(super) fn fill_run(
@@ -42,7 +42,7 @@ pub(super) fn counter(at: usize) -> u64 {
     (at / BATCH * COUNTERS) as u64
 }
 
-/// Sees to it that the last of `random` bytes is no zero, where zeros follow it.
+/// Makes sure that the last of `random` bytes is not zero if zeros follow it.
 #[inline]
 fn end_before_zeros(at: usize, bytes: &mut [u8], random: usize) {
     if ends_before_zeros(at, bytes.len(), random) && bytes[random - 1] == 0 {

@@ -23,7 +23,7 @@ entry!(
     stores: "avx512f", _mm512_set1_epi8, _mm512_storeu_si512
 );
 
-/// The id whose content `block` holds: `random` bytes of it, a lane at least, then zeros. The block is of whole batches.
+/// The id whose content `block` holds: `random` bytes of it, a lane at least, then zeros. The block consists of whole batches.
 #[inline]
 pub(super) fn named(block: &[u8], random: usize) -> Option<u64> {
     // SAFETY: as for `fill`.

@@ -1,4 +1,4 @@
-//! Counts how late replies are sent, and hands the trace of all requests to a thread of its own, which writes it.
+//! Counts how late replies are sent, and hands the trace of all requests to a separate thread, which writes it.
 
 use std::fs::File;
 use std::io::BufWriter;

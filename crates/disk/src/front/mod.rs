@@ -100,7 +100,7 @@ struct Front {
     role: String,
     config: [u8; config::LENGTH],
     features: u64,
-    /// Tells whether every write is on the medium when it is replied to: the guest was told that there is no cache, and does not flush.
+    /// Tells whether every write is on the medium when it is replied to: the disk has reported no cache, so the guest does not flush.
     through: bool,
     memory: Memory,
     began: Instant,
@@ -297,7 +297,7 @@ impl Front {
         Ok(())
     }
 
-    /// Takes the requests in the ring and sends the replies that are due. Requests that come meanwhile are taken too.
+    /// Takes the requests in the ring and sends the replies that are due. Requests that arrive while it does so are taken, too.
     fn serve_ring(&mut self, event: u16, rings: &[VringMutex]) -> std::io::Result<()> {
         if self.priority.is_none() {
             self.priority = Some(sys::priority::real_time().map_err(|error| error.to_string()));

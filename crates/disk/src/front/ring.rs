@@ -72,7 +72,7 @@ pub(super) fn answer(chain: &Chain, bytes: &[u8], well: bool) -> u32 {
     put(chain, bytes, status).unwrap_or(0)
 }
 
-/// Says that there is no such request.
+/// Replies that the disk does not know this request.
 pub(super) fn refuse(chain: &Chain) -> u32 {
     put(chain, &[], VIRTIO_BLK_S_UNSUPP).unwrap_or(0)
 }

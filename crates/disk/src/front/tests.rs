@@ -1,4 +1,4 @@
-//! The server against a QEMU of one's own, which sends what the test says.
+//! The server against a stand-in for QEMU, which sends what the test says.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;

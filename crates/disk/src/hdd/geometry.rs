@@ -114,8 +114,8 @@ impl Geometry {
     }
 }
 
-/// The time of a seek over a share f of the stroke: a + b·√f while the arm speeds up and brakes, c + e·f where it coasts, alike in
-/// value and slope where they meet (Ruemmler and Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3), 1994).
+/// The time of a seek over a share f of the stroke: a + b·√f while the arm speeds up and brakes, c + e·f for distances over which it also coasts;
+/// both have the same value and slope where they meet (Ruemmler and Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3), 1994).
 #[derive(Debug, Clone, Copy)]
 struct Seek {
     least: f64,

@@ -35,7 +35,7 @@ impl WriteCache {
         self.extents.is_empty()
     }
 
-    /// Tells whether a write finds room, beside `leaving` bytes that are on their way to the medium.
+    /// Tells whether a write finds room while `leaving` bytes on their way to the medium still take some.
     pub(crate) fn has_room(&self, begin: u64, end: u64, leaving: u64) -> bool {
         let used = self.bytes + leaving;
         let touches =

@@ -16,7 +16,7 @@ const PARAMETERS: &[Parameter] = parameters! {
     "read" Time 0.0, 10_000.0 * US; "time in which a die reads a page"
     "program" Time 0.0, 100_000.0 * US; "time in which a die programs a page"
     "firmware" Time 0.0, 10_000.0 * US; "time from the arrival of a read until the dies act"
-    "command" Time 0.0, 1_000.0 * US; "time that a request takes on the link, beside its bytes"
+    "command" Time 0.0, 1_000.0 * US; "time that a request takes on the link, without its bytes"
     "link" Rate MB, 100_000.0 * MB; "rate of the link"
     "buffer_latency" Time 0.0, 10_000.0 * US; "time that a write takes beyond its transfer over the link"
     "buffer_size" Size 64.0 * KIB, 16_384.0 * MIB; "largest number of bytes that wait in the write buffer"

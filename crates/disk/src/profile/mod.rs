@@ -1,4 +1,4 @@
-//! Kinds of disks as data: parameters with their ranges, and figures from data sheets beside them.
+//! Kinds of disks as data: parameters with their ranges, and figures from data sheets to compare them with.
 
 mod flash;
 mod form;

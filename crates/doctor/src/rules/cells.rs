@@ -72,9 +72,9 @@ fn of_variant(result: &ResultSet, name: &str) -> Option<Finding> {
     let outside = failed.iter().filter(|why| why.contains(FROM_OUTSIDE)).count();
     match (outside, failed.len() - outside) {
         (0, _) => remedy.push_str(" Runs that fail under load are part of what a layer does."),
-        (_, 0) => remedy.push_str(" That says nothing of the layer: --resume runs such cells again."),
+        (_, 0) => remedy.push_str(" That says nothing about the layer: --resume runs such cells again."),
         _ => remedy.push_str(
-            " Guests that were ended from outside say nothing of the layer, the others may: --resume runs all of them again.",
+            " Guests that were ended from outside say nothing about the layer, the others may: --resume runs all of them again.",
         ),
     }
     let panicked = others_words.iter().any(|words| words.contains("Kernel panic"));
@@ -181,7 +181,7 @@ fn slower(result: &ResultSet, of: fn(&CellData) -> Option<&MachineLoad>) -> Vec<
     let name = |cell: &CellData| {
         let speed = mhz(cell).filter(|speed| 100.0 * speed < SLOW_PERCENT * usual)?;
         let CellEntry { variant, repeat, .. } = &cell.entry;
-        Some(format!("{variant} repeat {repeat}: {speed:.0} MHz in place of {usual:.0}"))
+        Some(format!("{variant} repeat {repeat}: {speed:.0} MHz instead of {usual:.0}"))
     };
     result.cells.iter().filter_map(name).collect()
 }

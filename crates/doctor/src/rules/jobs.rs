@@ -1,4 +1,4 @@
-//! Jobs of one load beside each other.
+//! Jobs of one load, compared with each other.
 
 use std::collections::BTreeMap;
 
@@ -192,7 +192,7 @@ mod tests {
             let pace = slower(factor);
             assert!(uneven(&load(2, most, &mut |job| pace(job) * time(dice))), "{factor}");
         }
-        // Too little time to say anything.
+        // Too little time for a finding.
         let mut short = load(2, 2_000, &mut |job| slower(47.0)(job) * time(dice));
         short.duration_ns = LEAST_NS - 1;
         assert!(!uneven(&short));

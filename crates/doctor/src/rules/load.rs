@@ -93,8 +93,8 @@ pub(crate) fn reads_of_nothing(result: &ResultSet, _: &Analysis) -> Vec<Finding>
             units::show::bytes(from),
             significant(100.0 * from / wanted, 3)
         ),
-        remedy: "Write the range first (ops = { write = 100 }, passes = 1, content without zeros): a layer answers for places that hold nothing by \
-                 itself; figures of these reads are of that."
+        remedy: "Write the range first (ops = { write = 100 }, passes = 1, content without zeros): a layer itself answers reads of places that hold \
+                 nothing, and that is what these figures describe."
             .into(),
         ..Finding::default()
     }
@@ -104,7 +104,7 @@ pub(crate) fn reads_of_nothing(result: &ResultSet, _: &Analysis) -> Vec<Finding>
 
 /// A measured load went through the page cache.
 pub(crate) fn page_cache(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
-    // A simulated or null target has no page cache, whatever results say of it.
+    // A simulated or null target has no page cache, whatever the results say.
     let buffered: BTreeSet<(&str, &str)> = loads(result)
         .filter(|(_, _, _, load)| !["sim", "null"].contains(&load.engine.backend.as_str()))
         .filter(|(_, _, stage, load)| stage.measured && !load.engine.direct)
@@ -186,8 +186,8 @@ pub(crate) fn rate_not_kept(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
         subject: Some(variant.to_owned()),
         message: format!("Stage {stage} of {variant} did not keep the rate that it was asked for."),
         evidence: format!("Of {} that were due {} % were done.", describe_rate(rate), significant(percent, 2)),
-        remedy: "Ask for less, or let more be in flight: latencies count from when an I/O was due, so that these are of a backlog, and grow \
-                 with the duration."
+        remedy: "Ask for less, or let more be in flight: latencies count from when an I/O was due, so that these are latencies of a backlog, \
+                 which grow with the duration."
             .into(),
         ..Finding::default()
     }
@@ -277,7 +277,7 @@ fn times_still(load: &LoadSummary) -> Vec<String> {
     notices.filter_map(|rest| Some(rest.split(':').next()?.to_owned())).collect()
 }
 
-/// Fathom itself did not run while a load did: I/Os that ended meanwhile, or were due, have that time in their latency.
+/// Fathom itself did not run while a load did: I/Os that ended or were due in that time have it in their latency.
 pub(crate) fn stood_still(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     let mut runs: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
     for (variant, repeat, stage, load) in loads(result) {

@@ -69,7 +69,7 @@ fn numbers(values: &MetricValues) -> Vec<f64> {
     values.points.iter().map(|point| point.value).collect()
 }
 
-/// Describes what is uneven about these values; `None` where nothing is, and where a value is not above zero.
+/// Describes what is uneven about these values; `None` if nothing is, and if a value is not above zero.
 fn shape(values: &[f64], threshold: f64) -> Option<String> {
     if values.len() < LEAST || values.iter().any(|value| *value <= 0.0) {
         return None;

@@ -134,7 +134,7 @@ pub(crate) fn incomplete(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
         "For a whole result run it anew, with another --out: files of this one are not as the run left them, and it cannot go on.".to_owned()
     } else {
         format!(
-            "For a whole result repeat the command that began it, with --resume {path} in place of --out: runs that ended well are kept."
+            "For a whole result repeat the command that began it, with --resume {path} instead of --out: runs that ended well are kept."
         )
     };
     let remedy = match killed_here {

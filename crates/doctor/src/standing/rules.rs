@@ -1,4 +1,4 @@
-//! Rules about any node of a stack that stands: caches beside their origins, alignment, discards, mounts, and what the kernel has said.
+//! Rules about any node of a stack that stands: caches and their origins, alignment, discards, mounts, and what the kernel has said.
 
 use layers::standing::{Keeps, Node, StandingFacts, StandingStack};
 use layers::{Observation, StandingRule, Threshold, ThresholdTest, figure};
@@ -63,7 +63,7 @@ const CACHE_ON_ORIGIN: StandingRule = StandingRule {
     text: "The cache lies on the disk that it is to relieve: each hit and each promotion loads the same disk.",
     reads: "the disks below cache and origin",
     threshold: None,
-    remedy: "Move the cache to another device (pvmove -n CACHE OLD NEW), or take it away (lvconvert --splitcache).",
+    remedy: "Move the cache to another device (pvmove -n CACHE OLD NEW), or remove the cache (lvconvert --splitcache).",
     source: "lvmcache(7)",
     check: |facts, _| {
         if !has_cache(facts.node) {
@@ -82,7 +82,8 @@ const CACHE_NOT_FASTER: StandingRule = StandingRule {
     text: "The cache lies on a rotational disk, or its origin on one that is not: it cannot be much faster than what it caches.",
     reads: "queue/rotational of the disks below cache and origin",
     threshold: None,
-    remedy: "Take it away, or see whether the kernel knows the disk for what it is (/sys/block/NAME/queue/rotational): controllers and virtual machines hide that.",
+    remedy: "Remove the cache, or check that the kernel has the right kind of disk (/sys/block/NAME/queue/rotational): \
+             controllers and virtual machines hide it.",
     source: "lvmcache(7)",
     check: |facts, _| {
         let [fast, slow] = [CACHE, ORIGIN].map(|input| facts.turns(Some(input)));
@@ -200,7 +201,7 @@ const TROUBLE: [&str; 14] = [
     "metadata operation",
 ];
 
-/// The lines of the kernel's log that tell of trouble with the stack or its disks.
+/// The lines of the kernel's log that report trouble with the stack or its disks.
 pub fn alarming(stack: &StandingStack) -> Vec<&str> {
     let lines = stack.machine.log.iter().flatten();
     let is_word = |line: &str, name: &str| {
@@ -221,7 +222,7 @@ pub fn alarming(stack: &StandingStack) -> Vec<&str> {
 
 const KERNEL_LINES: StandingRule = StandingRule {
     id: "kernel_told",
-    text: "The kernel has told of trouble with the stack or its disks.",
+    text: "The kernel has reported trouble with the stack or its disks.",
     reads: "lines of the kernel's log that name a node, or tasks that were blocked",
     threshold: Threshold::above(0.0, Unit::Count),
     remedy: "Read what came before the first of them (dmesg -T); errors of a disk come before all tuning: save the data.",

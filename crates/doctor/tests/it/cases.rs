@@ -63,7 +63,7 @@ fn rated(r: &mut ResultSet, percent: f64) {
     loads(r, "vdo").for_each(|load| load.rate = Some(rate));
 }
 
-/// Two jobs, of which the second does so many thousandths of what the first does.
+/// Two jobs; the second does so many thousandths of the I/Os of the first.
 fn jobs(r: &mut ResultSet, thousandths: u64) {
     for load in loads(r, "vdo") {
         let job = |job, ios| JobSummary {
@@ -172,7 +172,7 @@ fn state(r: &mut ResultSet, state: CellState) {
     record.reason = (state == CellState::Failed).then(|| "the guest crashed".into());
 }
 
-/// The machine was busy for 100 s, of which clock ticks charged so many.
+/// The machine was busy for 100 s; clock ticks charged `ticks_s` of these.
 fn charged(r: &mut ResultSet, ticks_s: f64) {
     let record = r.cells[0].record.as_mut().unwrap();
     let stage = record.stages.iter_mut().find(|stage| stage.measured).unwrap();
@@ -180,7 +180,7 @@ fn charged(r: &mut ResultSet, ticks_s: f64) {
     stage.machine = figures.map(|(id, s)| (id.to_owned(), Some(s))).into();
 }
 
-/// The loads read what they are said to have written, and devices delivered this share of it.
+/// Turns the writes of measured loads into reads, of which devices delivered this share.
 fn delivered(r: &mut ResultSet, percent: f64) {
     for question in &mut r.manifest.plan.questions {
         question.operation = None;
@@ -212,7 +212,7 @@ fn gone_on(result: &mut ResultSet, kept: usize) {
         vec![ResumeFacts { started_utc, command: Vec::new(), kept, tool_version: None }];
 }
 
-/// Makes it one of what fio said, the second variant with an option of its own.
+/// Makes it a result that was imported from fio, the second variant with an option of its own.
 fn driven(result: &mut ResultSet, option: &str) {
     loads(result, "vdo").for_each(|load| load.ended_by = "fio".into());
     let variants = &mut result.manifest.plan.variants;

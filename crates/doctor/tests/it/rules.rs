@@ -32,7 +32,7 @@ pub(crate) fn only(rule: &str, spoil: impl FnOnce(&mut ResultSet)) -> Finding {
     finding
 }
 
-/// Loads say this of themselves, or nothing.
+/// Gives the loads of `plain` this notice, or none.
 pub(crate) fn says(r: &mut ResultSet, text: &str) {
     let text = Some(text.to_owned()).filter(|text| !text.is_empty());
     loads(r, "plain").for_each(|load| load.notices = text.iter().cloned().collect());
@@ -148,7 +148,7 @@ fn one_repeat_far_from_the_others_is_told_with_its_place() {
         let load = stages.iter_mut().find(|s| s.measured).unwrap().load.as_mut().unwrap();
         load.duration_ns *= 2;
     };
-    // Its rows no longer go with its figure, which is told too.
+    // Its rows no longer match its figure, which is a finding, too.
     let finding = after(slow).into_iter().find(|finding| finding.rule == "uneven_repeats").unwrap();
     assert!(
         finding.evidence.contains("vdo, IOPS of randwrite: one value, the 4th in time"),
@@ -209,7 +209,7 @@ fn a_guest_that_somebody_ended_is_no_failure_of_the_layer() {
     let outside = "the guest was ended from outside: QEMU got signal 15 from pid 7 (kill)";
     let one = remedy(&[outside]);
     assert!(one.contains("lab/console.log and lab/qemu.log in the result"), "{one}");
-    assert!(one.contains("says nothing of the layer: --resume"), "{one}");
+    assert!(one.contains("says nothing about the layer: --resume"), "{one}");
     let both = remedy(&[outside, "the guest crashed: QEMU ended without a word"]);
     assert!(both.contains("the others may"), "{both}");
     assert!(remedy(&["it timed out"]).contains("part of what a layer does"));
@@ -355,7 +355,7 @@ fn a_stall_of_fathom_itself_is_no_tail_of_the_target() {
     });
     assert_eq!(finding.severity, Severity::Warning);
     assert!(finding.evidence.starts_with("repeat 1 for 2.0 s, and its longest I/O"), "{finding:?}");
-    // The words were all that older results had of it; a field says it whatever they are.
+    // Older results had only these words; newer ones have a field, which is read whatever the notices are.
     let finding = only("stood_still", |r| {
         let load = loads(r, "plain").next().unwrap();
         load.stood_still_ns = vec![2_100_000_000, 1_500_000_000];
@@ -479,7 +479,7 @@ fn a_finding_is_counted_over_the_runs_that_gave_figures_and_the_others_are_told_
         findings.into_iter().find(|f| f.rule == "content_not_packable").unwrap().evidence
     };
     let (alone, both) = (findings_with(false), findings_with(true));
-    assert!(alone.ends_with("(in 4 of 4 runs, beside 1 that gave no figures)"), "{alone}");
+    assert!(alone.ends_with("(in 4 of 4 runs; 1 more gave no figures)"), "{alone}");
     assert!(both.ends_with("(in 4 of 4 runs, and 1 of 1 that gave no figures)"), "{both}");
 }
 

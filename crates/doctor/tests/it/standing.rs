@@ -1,4 +1,4 @@
-//! Every rule that needs no run fires where it should, and is silent where one thing is otherwise.
+//! Every rule that needs no run fires when it should, and is silent when one thing is different.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ fn node(id: &str, kind: &str, target: &str, on: &[(&str, &str)]) -> Node {
     }
 }
 
-/// Stacks of all kinds beside each other, of which nothing is known.
+/// One machine with stacks of all kinds, without any settings or counters.
 fn machine() -> StandingStack {
     let nodes = vec![
         node("/vdo", "xfs", "", &[("data", "vdo")]),

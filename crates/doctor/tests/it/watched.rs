@@ -1,4 +1,4 @@
-//! Every rule about what was watched fires where it should, and is silent where one number is otherwise.
+//! Every rule about what was watched fires when it should, and is silent when one number is different.
 
 use std::collections::BTreeSet;
 
@@ -132,7 +132,7 @@ fn what_is_so_now_takes_the_place_of_what_was_so_since_the_device_came_up() {
         let matching = all.into_iter().filter(|finding| finding.rule == "cache_low_hits");
         matching.map(|finding| (finding.place, finding.figures[0].value)).collect::<Vec<_>>()
     };
-    // Too little I/O says nothing about now.
+    // Too little I/O was watched: the figure since the device came up is shown.
     assert_eq!(low_hits(&[]), [(None, 10.0)]);
     let mut now = since;
     now.iter_mut().for_each(|number| number.1 /= 10.0);

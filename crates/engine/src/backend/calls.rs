@@ -12,7 +12,7 @@ const BLKZEROOUT: libc::c_ulong = 0x127f;
 ///
 /// # Safety
 ///
-/// `memory` must be valid for reads and writes of `transfer.length` bytes, and nobody else may use it meanwhile.
+/// `memory` must be valid for reads and writes of `transfer.length` bytes, and nobody else may use it during the call.
 #[inline(always)]
 pub(crate) unsafe fn perform(files: &Files, transfer: &Transfer, memory: *mut u8) -> i32 {
     let part = kernel::Part {

@@ -41,8 +41,8 @@ impl Files {
         }
     }
 
-    /// Opens the targets for the calling thread (a new one) in a file descriptor table of its own. The kernel then need not take a
-    /// reference to the file on each call: two atomic operations on a cache line that all threads contend for. Where the kernel refuses,
+    /// Opens the targets for the calling thread (a new one) in a separate file descriptor table. The kernel then need not take a reference to the
+    /// file on each call: two atomic operations on a cache line that all threads contend for. If the kernel refuses,
     /// the shared table is used.
     ///
     /// The thread does not see what others open or close later. Other holders of these files must keep them open until this returns.

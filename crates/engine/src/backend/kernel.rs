@@ -6,7 +6,7 @@
 //! and nothing between a call here and the loop around it may be a real function either: [`crate::backend::Backend::turn`] is always inlined, too.
 //! Functions that are entered after the call are harmless.
 //!
-//! Results are the kernel's own: a negative error number, or the value that the call returns.
+//! Results have the kernel's form: a negative error number, or the value that the call returns.
 
 use std::os::fd::RawFd;
 
@@ -33,7 +33,7 @@ pub(super) struct Part {
 ///
 /// # Safety
 ///
-/// The memory must be valid for writes of its length, and nobody else may use it meanwhile.
+/// The memory must be valid for writes of its length, and nobody else may use it during the call.
 #[inline(always)]
 pub(super) unsafe fn pread(part: Part) -> isize {
     let Part { fd, memory, length, at } = part;
@@ -45,7 +45,7 @@ pub(super) unsafe fn pread(part: Part) -> isize {
 ///
 /// # Safety
 ///
-/// The memory must be valid for reads of its length, and nobody may change it meanwhile.
+/// The memory must be valid for reads of its length, and nobody may change it during the call.
 #[inline(always)]
 pub(super) unsafe fn pwrite(part: Part) -> isize {
     let Part { fd, memory, length, at } = part;

@@ -28,9 +28,9 @@ use crate::error::EngineError;
 
 /// Returns how many I/Os are submitted at a time to a target that works in parallel with the worker; `in_flight` I/Os are at the target.
 ///
-/// At most half the depth, so that the target always has work left. Large enough that the cost of a system call is small beside it: a worker that
-/// returns too often cannot keep a large depth. And no more than are in flight, so that an idle target gets a few at once, then twice as many each
-/// time.
+/// At most half the depth, so that the target always has work left. Large enough that the cost of a system call is small compared with that of the
+/// I/Os: a worker that returns too often cannot keep a large depth. And not more than are in flight, so that an idle target gets a few at once, then
+/// twice as many each time.
 fn portion(depth: usize, in_flight: usize) -> usize {
     const FEW: usize = 4;
     in_flight.max(FEW).min((depth / 2).clamp(1, 64))
@@ -76,8 +76,8 @@ pub(crate) trait Backend: Sized {
 
     /// Submits what was pushed and waits, in as few system calls as possible. At least one I/O must be in flight.
     ///
-    /// Signals, a timeout and a kernel short of resources end the wait early. A failed I/O is no error of the call; only a backend that cannot work
-    /// at all is.
+    /// Signals, a timeout and a kernel short of resources end the wait early. A failed I/O is not an error of the call; the call fails only if the
+    /// backend cannot work at all.
     ///
     /// Implementations must always be inlined: a return after a system call is expensive ([`kernel`]).
     fn turn(&mut self, wait: Wait) -> Result<(), EngineError>;

@@ -90,8 +90,8 @@ pub(super) struct UnprobedFacts {
 
 /// Chooses the driver where reads would show nothing, for the reason `why`.
 ///
-/// io_uring, except where it is known to cost more: at depth 1, where a plain call is one system call and a queue needs two; and on a target that
-/// blocks, where io_uring hands each I/O to a worker thread of the kernel, for reads and writes alike, with holes or without.
+/// It is io_uring, unless that is known to cost more: at depth 1, since a plain call is one system call and a queue needs two; and on a target that
+/// blocks, since io_uring hands each I/O there to a worker thread of the kernel, for reads and writes alike, with holes or without.
 pub(super) fn unprobed(why: &str, facts: &UnprobedFacts) -> Choice {
     let queue = if facts.ring || !facts.aio { Driver::IoUring } else { Driver::Libaio };
     let (driver, rule) = match facts.depth {
@@ -220,7 +220,7 @@ mod tests {
     fn where_the_target_blocks_plain_calls_win_that_cost_no_more_and_are_about_as_fast() {
         assert!(plain(32, true, 0.81, 0.9) && plain(32, true, 1.2, 0.99));
         assert!(!plain(32, true, 0.79, 0.9) && !plain(32, true, 1.2, 1.01));
-        assert!(plain(32, true, 1.3, 1.1), "a queue that is slower is no gain");
+        assert!(plain(32, true, 1.3, 1.1), "a slower queue is not worth it");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 
 use crate::error::{EngineError, ErrorKind};
 
-/// The longest latency that has a bucket of its own, nanoseconds: one hour. Longer ones count as this long.
+/// The longest latency that has a separate bucket, nanoseconds: one hour. Longer ones count as this long.
 pub(crate) const LONGEST_NS: u64 = 3_600_000_000_000;
 
 /// Buckets of one power of two.

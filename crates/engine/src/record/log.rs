@@ -215,7 +215,7 @@ pub(crate) fn start(
     Ok((senders, IoLog { name, stop, thread: Some(thread) }))
 }
 
-/// Writes until it is told to stop and nothing is left.
+/// Writes until `stop` is set and nothing is left.
 fn write(mut out: LogTarget, mut receivers: Vec<LogReceiver>, stop: &AtomicBool) -> Written {
     let most = out.most();
     let mut bytes = Vec::with_capacity(BATCH * RECORD);

@@ -64,7 +64,7 @@ type Add = Arc<dyn Fn(&[u8]) + Send + Sync>;
 pub struct IoLogKeeper {
     /// The name under which the receiver keeps the log.
     pub name: String,
-    /// Receives each further part. It may block: I/Os that find no room meanwhile are counted but not logged.
+    /// Receives each further part. It may block: I/Os that find no room in that time are counted but not logged.
     pub add: Add,
     /// Most bytes of records that are logged; I/Os after them are only counted.
     pub most: u64,

@@ -303,7 +303,7 @@ impl<'a> OwnFiles<'a> {
         self.root.check_place()
     }
 
-    /// Makes an empty file under a new name; `None` where there is no space for it.
+    /// Makes an empty file under a new name; `None` if the file system has no space for it.
     fn make(&self, name: String) -> Result<Option<OwnFile>, EngineError> {
         let flags = OPEN | OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY;
         let made = fs::openat(&self.root, name.as_str(), flags, Mode::from_raw_mode(0o644));

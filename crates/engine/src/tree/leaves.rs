@@ -112,8 +112,8 @@ impl Leaves {
         self.made
     }
 
-    /// Compares the next directories, beginning with number `from`, with what their paths lead to, and advances `from`; returns the path of one that
-    /// is no longer where it was made.
+    /// Compares the next directories, beginning with number `from`, with what their paths lead to, and advances `from`; returns the path of a
+    /// directory that is no longer where it was made.
     pub(crate) fn moved(&self, from: &mut usize) -> Option<String> {
         if !self.root.is_in_place() {
             return Some(self.root.path().display().to_string());

@@ -12,7 +12,7 @@ pub struct TreeLoad {
     pub spec: tree::TreeSpec,
     /// The source of everything random.
     pub seed: Seed,
-    /// The directory. It has to be empty, unless the tree is to lie in a directory of its own there.
+    /// The directory. It has to be empty, unless `into_existing` makes a new directory in it for the tree.
     pub directory: PathBuf,
     /// The path that is opened, which may differ from `directory`, the name.
     pub way: PathBuf,

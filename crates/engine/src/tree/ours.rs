@@ -39,7 +39,7 @@ impl Mark {
 pub(crate) struct MadeNames {
     worker: u64,
     workers: u64,
-    /// Marks of files in the order of the worker's own indices; 0 where there is no file.
+    /// Marks of files in the order of the worker's own indices; 0 for names without a file.
     files: Vec<u32>,
     /// Marks of hard links, soft links and directories.
     others: FxHashMap<(NameKind, u64), Mark>,
@@ -89,7 +89,7 @@ impl MadeNames {
         Ok(())
     }
 
-    /// Notes that the file of `index` has a hard link beside the name of `second`.
+    /// Notes that the file of `index` has a hard link next to the name of `second`.
     pub(crate) fn shared(&mut self, index: u64, second: u64) {
         let mark = self.get(NameKind::File, index);
         self.set(NameKind::Hard, second, mark);

@@ -92,7 +92,7 @@ impl Root {
         Ok(Self { directory, path: path.to_owned(), way: way.to_owned() })
     }
 
-    /// Makes a directory in this one, and opens it; a file system mounted there meanwhile is not entered.
+    /// Makes a directory in this one, and opens it; a file system that was mounted there in between is not entered.
     ///
     /// # Errors
     /// Fails if the directory exists already or cannot be made.
@@ -155,7 +155,7 @@ pub(crate) fn is_same(directory: impl AsFd, found: fs::Stat) -> bool {
 /// Checks the directory of a load without touching anything; tells whether it exists, since otherwise the load would make it.
 ///
 /// # Errors
-/// Fails if the path is no directory, is not empty, cannot be written to, or cannot be made.
+/// Fails if the path is not a directory, is not empty, cannot be written to, or cannot be made.
 pub fn examine(path: &Path, into_existing: bool) -> Result<bool, EngineError> {
     if !matches!(fs::stat(path), Err(Errno::NOENT)) {
         return open((path, path), into_existing).map(|_| true);
@@ -173,7 +173,7 @@ fn open((path, way): (&Path, &Path), into_existing: bool) -> Result<OwnedFd, Eng
         let (kind, what, help) = match error {
             Errno::NOTDIR => (
                 ErrorKind::Usage,
-                "is no directory",
+                "is not a directory",
                 "name a directory; without --tree a load goes to a file or a device",
             ),
             Errno::NOENT => {
@@ -188,7 +188,7 @@ fn open((path, way): (&Path, &Path), into_existing: bool) -> Result<OwnedFd, Eng
         return Err(EngineError::new(
             ErrorKind::Refused,
             format!("{shown} is not empty"),
-            "name an empty directory, or add --into-existing, which makes a directory of its own in it and touches nothing else",
+            "name an empty directory, or add --into-existing, which makes a new directory in it and touches nothing else",
         ));
     }
     fs::accessat(&directory, ".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS).map_err(

@@ -24,7 +24,7 @@ pub fn foretold(spec: &TreeSpec) -> EquilibriumFacts {
 pub(crate) struct Rest {
     files: Option<RestWatch>,
     bytes: Option<RestWatch>,
-    /// Number of operations after which rest is no longer waited for.
+    /// Number of operations after which the wait for rest ends.
     most: u64,
 }
 

@@ -41,7 +41,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Time between two comparisons of directories with their paths, nanoseconds.
 const COMPARE_NS: u64 = 1_000_000_000;
 
-/// Runs `load` to its end and returns its summary; passes rows and notices to `on` meanwhile.
+/// Runs `load` to its end and returns its summary; passes rows and notices to `on` while the load runs.
 ///
 /// # Errors
 /// Fails if the load cannot be run as asked for, the directory cannot be used, or the machine lacks what is needed. Later failures are counted.

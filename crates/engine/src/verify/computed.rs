@@ -1,7 +1,7 @@
 //! Expected blocks that are computed from what was written, without memory for each block.
 //!
-//! The writes of a load with one operation that goes over its range in passes are determined by its seed and counts: the pattern is inverted to find
-//! which I/O of which job wrote an address last, and the content source gives the id that this I/O wrote. Only exceptions are stored: writes that
+//! The writes of a load with one operation that goes over its range in passes are determined by its seed and counts: the inverse of the pattern gives
+//! the job and the I/O that wrote an address last, and the content source gives the id that this I/O wrote. Only exceptions are stored: writes that
 //! failed, and blocks that a state file lists.
 
 use std::collections::{HashMap, HashSet};

@@ -10,7 +10,7 @@ pub(crate) type Tag = u16;
 pub(crate) const NEVER: Tag = 0;
 /// Zeros were written.
 pub(crate) const ZERO: Tag = 1;
-/// Discarded: zeros where the device promises them, anything where not.
+/// Discarded: zeros if the device promises them, otherwise anything.
 pub(crate) const DISCARDED: Tag = 2;
 /// Unknown: a write failed, never ended, or covered only a part.
 pub(crate) const UNCERTAIN: Tag = 3;
@@ -22,7 +22,7 @@ const OVERLAP: u32 = 1 << 30;
 const CHANGES: u32 = 26;
 const TAG: u32 = 10;
 const BEFORE: u32 = (1 << TAG) - 1;
-/// The value that means "unknown" in place of the previous tag.
+/// The value for an unknown previous tag.
 const UNKNOWN: u16 = BEFORE as u16;
 
 /// The 10 bits of a tag that are kept after the next write. Reserved states keep their value; no content maps to one of these.

@@ -10,10 +10,10 @@ use crate::memory::{self, SharedSlice};
 /// Memory for each block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Width {
-    /// Four bytes: contents are told apart by 16 bits, and the previous content is known.
+    /// Four bytes: 16 bits distinguish contents, and the previous content is known.
     #[default]
     Four,
-    /// One byte: contents are told apart by one of 119 values.
+    /// One byte: one of 119 values distinguishes contents.
     One,
 }
 

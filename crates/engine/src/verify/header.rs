@@ -118,7 +118,7 @@ impl Header {
     /// Returns the reason why a state with this header does not belong to the targets of `wanted`, as a sentence without its end; `None` if it does.
     pub(super) fn other_target(&self, wanted: &Self) -> Option<String> {
         if self.identities.len() != wanted.identities.len() {
-            return Some("does not say of which target it is".to_owned());
+            return Some("does not name its target".to_owned());
         }
         let now_alone = wanted.identities.len() == 1;
         let mut each = self.identities.iter().zip(&wanted.identities).enumerate();

@@ -12,7 +12,7 @@ pub struct Options {
     pub state: Option<PathBuf>,
     /// Tells whether to accept the state file even if it was written for other targets.
     pub state_of_another: bool,
-    /// Known contents of the targets, carried on between the loads of this process in place of a state file.
+    /// Known contents of the targets, carried on between the loads of this process instead of through a state file.
     pub carried: Option<CarriedTargets>,
     /// Size of the tag that is kept in memory for each block.
     pub width: Width,

@@ -5,7 +5,7 @@
 
 use super::expected_block::{Tag, UNCERTAIN};
 
-/// Most contents that are told apart; with more, the block is unknown until no write is in flight.
+/// Most contents that are distinguished; with more, the block is unknown until no write is in flight.
 const MOST: usize = 256;
 
 /// Number of contents that memory is reserved for.
@@ -53,7 +53,7 @@ impl Overlap {
 
     pub(crate) fn begin(&mut self, tag: Tag) {
         if self.versions.len() >= MOST {
-            // Contents are no longer told apart until no write is in flight.
+            // From here on the contents of ended writes are one unknown content, until no write is in flight.
             self.versions.retain(|version| version.ended.is_none());
             self.versions.push(Version { tag: UNCERTAIN, begun: u64::MAX, ended: Some(u64::MAX) });
         }

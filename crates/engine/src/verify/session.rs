@@ -157,7 +157,7 @@ impl Session {
             }
         }
         if let Some(path) = load.verification.state.as_ref().filter(|_| changes(&load.spec)) {
-            // Done before the first write: a load that is killed must not leave a state that is no longer true.
+            // Done before the first write: a load that is killed must not leave a state that no longer holds.
             write_ahead::record_begin(path, &self.header, ranges)?;
         }
         Ok(verifier)
@@ -336,7 +336,7 @@ fn nothing_checked(found: &VerifyFigures) -> String {
     let why = match found.read {
         0 => "no whole block was read".to_owned(),
         read if read == found.unsure => {
-            format!("all {} blocks that were read changed too often meanwhile", grouped(read))
+            format!("all {} blocks that were read changed too often", grouped(read))
         }
         read if read == found.untouched => {
             format!("nobody had written any of the {} blocks that were read", grouped(read))

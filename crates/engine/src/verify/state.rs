@@ -44,7 +44,7 @@ pub(crate) fn unwritable(path: &Path, error: io::Error) -> EngineError {
     EngineError::new(kind, message, help).because(error)
 }
 
-/// The remedy for a state that is of no use.
+/// The remedy for a state that cannot be used.
 const AGAIN: &str = "remove the file, or name another, and write the target again: what it holds now cannot be verified";
 
 /// The remedy for a state of another target.
@@ -70,7 +70,7 @@ pub(crate) struct SavedState {
 }
 
 impl SavedState {
-    /// Reads the state at `path`; `None` if there is no file. Refuses a file that is damaged or is not for the targets of `wanted`, which may have
+    /// Reads the state at `path`; `None` if it does not exist. Refuses a file that is damaged or is not for the targets of `wanted`, which may have
     /// grown since. With `of_another` it may be for other targets.
     pub(crate) fn open(
         path: &Path,
@@ -102,7 +102,7 @@ impl SavedState {
             _ => {
                 return Err(refused(
                     path,
-                    "is no state file: it was not written by fathom",
+                    "is not a state file: it was not written by fathom",
                     "name another file; this one was left as it is",
                 ));
             }

@@ -162,7 +162,7 @@ impl Table {
         loop {
             let expected = self.expectations.load(block);
             if !expected.is_busy() && !expected.has_overlap() {
-                // The other write has ended meanwhile.
+                // The other write has ended in the meantime.
                 let begun = expected.begun(tag);
                 if self.expectations.change(block, expected, begun) {
                     return begun;
@@ -419,7 +419,7 @@ mod tests {
             assert_eq!((fit(ZERO), fit(77)), (zeros, other), "never written");
             let begun = table.begin(0, DISCARDED);
             table.end(0, begun, DISCARDED, true);
-            // In a new file a discard cannot be told from none.
+            // In a new file a discarded block cannot be distinguished from one that was never written.
             let discarded =
                 |zeros| if promised { [zeros, Fit::Wrong] } else { [Fit::Discarded; 2] };
             assert_eq!([ZERO, 77].map(fit), discarded(Fit::Untouched), "discarded");

@@ -246,7 +246,7 @@ fn a_quick_look_finds_what_the_long_one_finds() {
 
 #[test]
 fn a_sector_that_is_read_while_it_is_written_may_be_of_both_and_not_afterwards() {
-    // Cut where most of the sector is the new content's, and where neither has most of it.
+    // Cut at places where the new content has most of the sector, and where neither content has most of it.
     for (cut, width) in [(100, Width::Four), (250, Width::Four), (100, Width::One)] {
         let mut bench = Bench::new(4, &spec(0.0, "none"), width);
         bench.pass();
@@ -294,7 +294,7 @@ fn discarded_and_zeroed_blocks_are_checked_for_what_the_device_promises() {
             }
             bench.worker_verifier.ended(0, true, &[], 1);
         }
-        // One that covers half a block says nothing about it.
+        // A discard of half a block leaves its content unknown.
         bench.worker_verifier.clear(0, 0, 24576 + 2048, 4096, false);
         bench.worker_verifier.ended(0, true, &[], 1);
         let figures = bench.read_all();
@@ -309,7 +309,7 @@ fn discarded_and_zeroed_blocks_are_checked_for_what_the_device_promises() {
     }
 }
 
-/// Blocks that hold ids, written and read at moments of their own between submission and completion.
+/// Blocks that hold ids; each is written and read at some moment between submission and completion.
 struct Device(Vec<AtomicU64>);
 
 /// One I/O in flight of a job.

@@ -257,7 +257,7 @@ impl Verifier {
             Diagnosis::Mixed(owners) => {
                 let worst = owners.iter().map(|&id| fit(id)).min().unwrap_or(Fit::Wrong);
                 if worst != Fit::Wrong && moved() {
-                    // Part of it was written by now, whatever the rest was.
+                    // Part of it has been written, whatever the rest was.
                     return Ok(if worst == Fit::Untouched { Fit::Right } else { worst });
                 }
                 self.name_mixed(&mut wrong, &owners, &fit);

@@ -95,7 +95,7 @@ impl WrittenLoad {
         Some(Self { jobs, start, end, passes, unit: unit as u64, blocks, contents })
     }
 
-    /// Its writes as a run of ids, if they are one sequential pass of one job with consecutive ids.
+    /// Its writes as a run of ids if one job wrote them in a single sequential pass with consecutive ids.
     pub(crate) fn id_run(&self) -> Option<IdRun> {
         let ([job], 1) = (&self.jobs[..], self.passes) else { return None };
         let ((start, size), first) = job.stream.contiguous_run().zip(job.source.row())?;
@@ -147,7 +147,7 @@ pub(crate) struct IdRun {
 }
 
 impl IdRun {
-    /// The content of the block at `offset`, if it is one of them.
+    /// The content of the block at `offset` if the run has that block.
     #[inline]
     pub(crate) fn id_at(&self, offset: u64) -> Option<ContentId> {
         let inside = offset >= self.start && offset + self.unit <= self.end;

@@ -12,7 +12,7 @@ use crate::support::{Loop, Tmpfs, Zram, agree, on, run, run_with, skip};
 const MIB: u64 = 1 << 20;
 pub const BACKENDS: [&str; 3] = ["io_uring", "libaio", "sync"];
 
-/// A file of 1 MiB with these faults; `None`, which is said, where there is no FUSE.
+/// A file of 1 MiB with these faults; without FUSE `None`, and the reason is printed.
 pub fn mount(test: &str, faults: Vec<Fault>) -> Option<Faulty> {
     let mounted = Faulty::mount(MIB as usize, faults);
     mounted.map_err(|e| skip(test, &format!("no faulty target: {e}"))).ok()

@@ -153,7 +153,7 @@ fn a_target_that_stalls_is_given_up_when_the_user_wants_to_stop_at_once() {
         let reported = run_with(&load, &Clock::real(), |event, interrupt| {
             if matches!(event, Event::Started(_)) {
                 frozen.freeze(true);
-                // Not from an interval: where every worker is stuck in its call none is told.
+                // Not at an interval's event: no interval is reported while every worker is stuck in its call.
                 let interrupt = interrupt.clone();
                 std::thread::spawn(move || {
                     std::thread::sleep(Duration::from_millis(500));

@@ -1,4 +1,4 @@
-//! Jobs of one load beside each other.
+//! Jobs of one load that run at the same time.
 
 use std::time::Duration;
 
@@ -91,7 +91,7 @@ fn a_log_in_virtual_time_holds_every_io_up_to_its_bound() {
         message.contains("holds the first 60,000 I/Os") && message.contains("40,000"),
         "{message}"
     );
-    assert!(summary.incomplete.is_empty(), "a bound is no fault: {:?}", summary.incomplete);
+    assert!(summary.incomplete.is_empty(), "a bound is not a fault: {:?}", summary.incomplete);
     let bytes = kept.lock().unwrap().clone();
     let mut reader = results::iolog::Reader::new(&bytes[..]).unwrap();
     assert_eq!(reader.by_ref().filter(|record| record.is_ok()).count(), 60_000);

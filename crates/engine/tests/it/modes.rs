@@ -58,7 +58,7 @@ fn a_rate_that_is_not_kept_is_told_and_one_that_is_kept_up_to_chance_is_not() {
         ("rate = '40M/s'\nduration = '1s'", true),
         ("rate = '100M/s'\nduration = '1s'", false),
         ("rate = '24690/s'\nios = 10000", false),
-        // The last of them takes longer than they are apart: that is no backlog.
+        // The last I/O takes longer than the time between two I/Os: that is not a backlog.
         ("rate = '24690/s'\nios = 1", true),
         ("rate = '9/s'\nduration = '1s'\narrival = 'poisson'", true),
         ("rate = '11900/s'\nduration = '1s'\narrival = 'poisson'", true),
@@ -439,7 +439,7 @@ fn more_errors_than_allowed_end_a_load_with_every_backend() {
     }
 }
 
-/// As etcd writes its log: records of a size of their own, each made durable.
+/// As etcd writes its log: records of an arbitrary size, each made durable.
 #[test]
 fn through_the_page_cache_any_size_goes_and_libaio_says_that_depth_does_nothing_there() {
     let folder = tempfile::tempdir().unwrap();

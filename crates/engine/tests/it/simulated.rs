@@ -91,7 +91,7 @@ fn virtual_time_moves_for_all_and_goes_on_from_where_it_was() {
     let load = load(TargetSpec::Simulated(SimModel::default()), spec);
     let reported = run_with(&load, &clock, |event, _| {
         if let Event::Intervals { rows, .. } = event {
-            assert_eq!(clock.now().0, rows[0].end_ns, "a row is told when its interval is over");
+            assert_eq!(clock.now().0, rows[0].end_ns, "a row comes when its interval is over");
         }
     });
     let starts: Vec<_> = reported.rows.iter().map(|r| seconds(r.start_ns)).collect();

@@ -64,7 +64,7 @@ fn a_check_of_another_target_leaves_the_state_to_its_owner_and_a_load_that_write
     right(&of_another(READ));
     right(&place.load(&moved, Some("state"), READ));
     let why = refused(&place.load(&copy, Some("state"), READ));
-    // The owner is told by the name it had when it wrote.
+    // The message names the owner by the name that it had when it wrote.
     let name = |path: &Path| format!("the file {} (inode", path.display());
     assert!(why.contains(&format!("it was {}", name(&first))), "{why}");
     assert!(why.contains(&format!("is {}", name(&copy))) && why.contains(" UTC"), "{why}");

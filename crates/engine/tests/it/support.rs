@@ -30,7 +30,7 @@ pub struct Loop {
 }
 
 impl Loop {
-    /// A device of `bytes` bytes; `None`, with the skip told, where the machine gives none.
+    /// A device of `bytes` bytes; if the machine gives none, reports the skip and returns `None`.
     pub fn new(test: &str, bytes: u64, options: &[&str]) -> Option<Self> {
         if !is_root() {
             skip(test, "loop devices need root");
@@ -71,7 +71,7 @@ pub struct Zram {
 }
 
 impl Zram {
-    /// A device of `bytes` bytes; `None`, with the skip told, where the machine gives none.
+    /// A device of `bytes` bytes; if the machine gives none, reports the skip and returns `None`.
     pub fn new(test: &str, bytes: u64) -> Option<Self> {
         let output =
             Command::new("zramctl").args(["--find", "--size"]).arg(bytes.to_string()).output();
@@ -187,7 +187,7 @@ pub fn on(path: &Path, spec: &str) -> Load {
     load(TargetSpec::Path(path.to_owned()), spec)
 }
 
-/// Everything that a load told, and what it gave.
+/// Everything that a load reported, and its result.
 pub struct Reported {
     pub result: Result<LoadSummary, EngineError>,
     pub rows: Vec<IntervalRow>,

@@ -185,7 +185,7 @@ fn booked(top: &Path, spec: &TreeSpec, streams: &[Stream]) -> BTreeMap<PathBuf, 
     all
 }
 
-/// Holds a load of a number of operations against the pure stream: counters, rows, and what is there at the end.
+/// Compares a load of a number of operations with the pure stream: counters, rows, and what is there at the end.
 fn compare(place: &Path, ops: &str, workers: u32) {
     let operations = 12_000;
     let load = load(place, spec(ops, 300, workers), ios(operations));
@@ -296,11 +296,11 @@ fn a_directory_that_is_not_fit_is_refused_and_nothing_is_made() {
     refused(&folder.path().join("none/at/all"), ErrorKind::Usage, "cannot be made");
     let file = folder.path().join("f000000001");
     fs::write(&file, "mine").unwrap();
-    refused(&file, ErrorKind::Usage, "is no directory");
+    refused(&file, ErrorKind::Usage, "is not a directory");
     refused(folder.path(), ErrorKind::Refused, "is not empty");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 
-    // Beside what is there, in a directory of its own, each time another.
+    // Next to the existing file, each load makes a new directory.
     for number in 1..3 {
         let mut spec = spec("create=1", 10, 1);
         spec.levels = 0;

@@ -1,4 +1,4 @@
-//! Loads of file trees beside somebody who makes, exchanges and moves names in the directory, or ends the load early.
+//! Loads of file trees while somebody else makes, exchanges and moves names in the directory, or ends the load early.
 
 use std::fs;
 use std::io::Read;
@@ -45,7 +45,7 @@ fn names_that_are_exchanged_lead_to_nothing_outside() {
     }
 }
 
-/// Names of a test that may change hands between the load's look at one and its call that takes it away: no call of the kernel does both.
+/// Names of a test that may change hands between the load's check of a name and its call that removes the name: no call of the kernel does both.
 const AT_ONCE: usize = 2;
 
 #[test]
@@ -63,7 +63,7 @@ fn names_of_somebody_else_are_neither_removed_nor_replaced() {
         if !matches!(event, Event::Intervals { .. }) || !foreign.is_empty() {
             return;
         }
-        // Beside the names of the load, in the place of some, and where it has none at the moment.
+        // Next to the names of the load, instead of some, and at names that the load does not have at the moment.
         for index in 0..4 {
             let range = |first: u64| (first + index * 50)..(first + index * 50 + 50);
             let mut files = range(0).map(|index| at(index, NameKind::File));

@@ -195,7 +195,7 @@ fn a_state_needs_nothing_for_each_block_of_passes_and_four_bytes_of_random_overw
             let summary = run(&load);
             (summary.verify, std::fs::metadata(&state).unwrap().len())
         };
-        // Each job has blocks of its own: else who came last to a block is a matter of speed.
+        // Each job has separate blocks: otherwise the speed of the jobs would decide who wrote a block last.
         let passes =
             "pattern = 'permutation'\nops = { randwrite = 100 }\njobs = 3\nshare = 'parts'\n";
         let look = "ops = { randread = 100 }\nios = 10000\njobs = 2\nverify = 'read'";
@@ -281,7 +281,7 @@ fn misaligned_duplicates_are_verified_in_whole_blocks_whatever_else_is_read() {
     let figures = verified(&load(&path, Some(&state), 1, &spec));
     assert_eq!(figures.count(WrongKind::Corrupt), 1024, "{:?}", figures.first);
 
-    // Reads of half a block say nothing about it, writes of whole blocks leave it known.
+    // Reads of half a block verify nothing; after writes of whole blocks the blocks are known.
     let spec = "ops = { randread = 50, randwrite = 50 }\nverify = 'both'\nios = 4000\n";
     let parts = "each = { randread = { block_size = '2k' } }\ndirect = false\ndepth = 8\n";
     let figures = verified(&load(&path, None, 2, &format!("{spec}{parts}{content}")));

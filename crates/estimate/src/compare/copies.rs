@@ -159,7 +159,7 @@ mod tests {
         let names = [&[1][..], &[0, 1], &[0, 0, 1], &[1, 0], &[1, 0, 0], &[0, 0], &[0]];
         let names: std::collections::HashSet<_> = names.map(record).into_iter().collect();
         assert_eq!(names.len(), 7);
-        // A tail is no whole record, whatever its blocks are called.
+        // A tail is not a whole record, even if it has the name of one.
         let found = of(MOST, [(name(1), 1), (name(1), 32)].into_iter());
         assert_eq!((found.saving_percent, found.distinct_records), (Some(0.0), 2));
     }

@@ -12,7 +12,7 @@ use super::copies::RecordDedupe;
 pub const RECORD: usize = 128 << 10;
 /// Its blocks.
 pub const RECORD_BLOCKS: u64 = (RECORD / BLOCK) as u64;
-/// Blocks of data of which all records are compressed: 64 MiB.
+/// Most blocks of data for which all records are compressed: 64 MiB.
 pub const SMALL: u64 = 1 << 14;
 /// Half the width of an interval of 95 %, in standard errors.
 pub const SURE: f64 = 1.96;

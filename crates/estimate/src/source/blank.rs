@@ -19,7 +19,7 @@ pub struct Blank {
 /// The parts of `part` that were never written, in order. `full` says whether the whole file has space, for file systems that list
 /// no extents.
 ///
-/// A page that was written and waits for the disk is not blank, whatever the file system says of its place. A page that was only read
+/// A page that was written and waits for the disk is not blank, whatever the file system says about its place. A page that was only read
 /// is blank: the cache then holds zeros for it, which `SEEK_DATA` takes for data.
 pub fn blanks(file: &File, part: Range<u64>, full: bool) -> Vec<Blank> {
     let Ok(extents) = extents(file, part.clone()) else {

@@ -400,7 +400,7 @@ fn backing(path: &Path, header: &Header, link: Link) -> Result<Option<Base>, Err
     if link.depth >= CHAIN {
         return Err(refused(
             "its chain of backing files has no end".into(),
-            "see what qemu-img info says of each of them".into(),
+            "see what qemu-img info says about each of them".into(),
         ));
     }
     let base = path.parent().unwrap_or(Path::new("")).join(name);
@@ -423,7 +423,7 @@ fn backing(path: &Path, header: &Header, link: Link) -> Result<Option<Base>, Err
         let length = file.read(&mut head, 0).map_err(lost)?;
         if let Some(format) = recognise(&head[..length], &[]) {
             let what =
-                format!("its backing file is a {}, and no format is told for it", format.name);
+                format!("its backing file is a {}, but the header names no format", format.name);
             let image = quoted(path.as_os_str());
             let base = quoted(name.as_ref());
             let help = format!(

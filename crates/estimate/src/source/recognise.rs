@@ -135,7 +135,7 @@ pub fn behind_frames(mut read: impl FnMut(u64) -> Option<[u8; 8]>) -> u64 {
     place
 }
 
-/// Recognises the format of data behind such frames, or without any, if it is one of the formats that can begin with them.
+/// Recognises the format of data behind such frames, or without any, among the formats that can begin with them.
 pub fn in_frames(body: &[u8]) -> Option<Format> {
     let fifth = body.get(4).copied().unwrap_or(0);
     let known = [

@@ -82,7 +82,7 @@ impl Shared {
 /// A shared extent: its place, its bytes in the file, and those of them that do not wait to be written elsewhere.
 type Settled = (Place, Range<u64>, Vec<Range<u64>>);
 
-/// The shared extents of a part of a file. Where it cannot be told which pages wait to be written, they are written first.
+/// The shared extents of a part of a file. If it is unknown which pages wait to be written, they are written first.
 fn shared_extents(file: &File, part: Range<u64>) -> io::Result<Vec<Settled>> {
     let mut found = extents(file, part.clone())?;
     if found.iter().all(|extent| extent.shared_place().is_none()) {

@@ -29,9 +29,9 @@ use super::shared::Shared;
 use super::{JOB, Job, Piece, Source, Tally};
 use crate::{Error, Request};
 
-/// Levels below a named directory that are told apart in the answer.
+/// Levels below a named directory whose directories have entries of their own in the answer.
 const LEVELS: usize = 2;
-/// Directories that are told apart; those beyond count for the one above them.
+/// Most directories with entries of their own; further ones count for the one above them.
 const DIRECTORIES: usize = 2000;
 /// Most directories that are held open at a time, on the way down or for files that are still to be read. Files in others are found by
 /// their whole path: a process may have few files open.

@@ -12,7 +12,7 @@ use super::images::{Cluster, image};
 use super::mounted::{MIB, file_systems};
 use super::{block, of};
 
-/// A file of so many bytes, of which the first `set_aside` have space.
+/// A file of `length` bytes, with space for the first `set_aside` of them.
 fn file(path: &Path, length: u64, set_aside: u64) -> File {
     let file = File::options().read(true).write(true).create_new(true).open(path).unwrap();
     if set_aside > 0 {

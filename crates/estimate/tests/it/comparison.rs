@@ -1,4 +1,4 @@
-//! The saving of other file systems, beside records that are compressed here.
+//! The saving of other file systems, compared with that of records that are compressed here.
 
 use std::fs;
 use std::path::Path;

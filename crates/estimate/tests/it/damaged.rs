@@ -30,7 +30,7 @@ fn run(dir: &Path, program: &str, args: &[&str]) -> Option<bool> {
     Some(output.status.success())
 }
 
-/// Checks that so many clusters are lost, the others read, and that it is told of which file and why.
+/// Checks that so many clusters are lost and so many read, and that the answer names the file and the reason.
 fn lost(answer: &Answer, clusters: [u64; 2], file: &str, why: &str) {
     let [lost, read] = clusters;
     assert!(!answer.complete, "{why}");
@@ -39,7 +39,7 @@ fn lost(answer: &Answer, clusters: [u64; 2], file: &str, why: &str) {
     assert!(trouble.path.ends_with(file) && trouble.what.contains(why), "{trouble:?}");
 }
 
-/// Each field of a header, with what QEMU says of the image, where QEMU is there to be asked.
+/// Changes each field of a header, and checks that the image is refused exactly if QEMU refuses it.
 #[test]
 fn a_header_is_refused_where_qemu_refuses_it() {
     let dir = tempfile::tempdir().unwrap();
@@ -84,7 +84,7 @@ fn a_header_is_refused_where_qemu_refuses_it() {
     for (at, bytes, refused) in cases {
         fs::write(&path, &good).unwrap();
         put(&path, at as u64, bytes);
-        // It opens the image; what rests on nothing that is there is another matter.
+        // Only whether the image is opened counts: a backing file that is missing is another matter.
         let qemu = run(dir.path(), "qemu-img", &["info", "-f", "qcow2", "disk.qcow2"]);
         assert_eq!(qemu, Some(!refused), "QEMU, {at}: {bytes:?}");
         let found = estimate(&request(&[&path]));
@@ -119,7 +119,7 @@ fn what_a_damaged_entry_tells_of_is_lost_and_all_else_is_read() {
         put(&path, at, &entry.to_be_bytes());
         let got = of(&path);
         lost(&got, clusters, "disk.qcow2", why);
-        assert_eq!(got.sources.hole_bytes, 0, "what is lost is no hole");
+        assert_eq!(got.sources.hole_bytes, 0, "what is lost does not count as a hole");
     }
     // Version 2 knows no cluster of zeros.
     image(&path, &[data(0), Cluster::Zero, data(2)], None);
@@ -132,7 +132,7 @@ fn a_lost_table_takes_no_more_with_it_than_it_tells_of() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("disk.qcow2");
     image(&path, &[data(0), Cluster::None, data(1)], None);
-    // Room of three tables: the second is damaged, the third tells of two clusters and is not there.
+    // Three tables: the second is damaged; the third, for two clusters, was never allocated.
     let table_bytes = CLUSTER * CLUSTER / 8;
     put(&path, 24, &(2 * table_bytes + 2 * CLUSTER).to_be_bytes());
     put(&path, 36, &3u32.to_be_bytes());
@@ -161,7 +161,7 @@ fn damage_is_told_of_the_file_in_the_chain_that_has_it() {
     }
 }
 
-/// The remedy is run as it is told, for an image whose name has all that a shell and QEMU take for something else, and for one that rests on it.
+/// Runs the remedy as it is printed, for an image whose name has characters that are special to a shell and to QEMU, and for one that rests on it.
 #[test]
 fn an_encrypted_image_is_refused_with_a_command_that_decrypts_it() {
     let dir = tempfile::tempdir().unwrap();
@@ -210,7 +210,7 @@ fn a_base_of_another_format_is_not_read_as_plain_bytes() {
     image(&top, &[Cluster::None, data(0)], Some("base"));
     let refused = estimate(&request(&[&top])).unwrap_err();
     assert!(refused.to_string().contains("backing file is a VMDK image"), "{refused}");
-    // The remedy, and that of what it leads to.
+    // The remedy is followed twice: with the format VMDK, which is refused with a remedy of its own, and with raw.
     let tell = |format: &str| {
         let create =
             ["create", "-q", "-u", "-f", "qcow2", "-F", format, "-b", "base", "top", "128k"];

@@ -1,4 +1,4 @@
-//! Formats that are no images and hold their data packed or off the blocks: refused by name, with the command that reads them.
+//! Formats that are not disk images, and hold their data packed or not in line with blocks: refused by name, with the command that reads them.
 
 use std::fs;
 

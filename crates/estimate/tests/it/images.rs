@@ -330,7 +330,7 @@ fn clusters_beyond_the_end_of_a_cut_image_are_lost_and_the_answer_is_not_complet
         assert!(!got.complete);
         assert_eq!((got.sources.preallocated_bytes, got.sources.unreadable), (0, 1));
         assert!(got.sources.troubles[0].what.contains("cut off"));
-        // What one part needs is no verdict on the whole.
+        // What one part needs decides nothing about the whole.
         let (verdict, page) = (got.verdict(got.sizing.as_ref().unwrap()), ::estimate::page(&got));
         for text in [&verdict, &page] {
             assert!(text.contains("whether VDO pays is open") && !text.contains("does not pay"));
@@ -350,7 +350,7 @@ fn backing_names_of_other_protocols_are_named_as_not_supported() {
     }
 }
 
-/// The guest's size is no multiple of a cluster: what is beyond its end in the last one is no part of it. QEMU makes and reads the image.
+/// The guest's size is not a multiple of a cluster: what lies beyond its end in the last one does not belong to it. QEMU makes and reads the image.
 #[test]
 fn the_short_last_cluster_is_read_as_qemu_reads_it() {
     let dir = tempfile::tempdir().unwrap();
@@ -412,7 +412,7 @@ fn a_partition_off_the_blocks_is_told_with_what_both_places_save() {
 fn each_partition_is_cut_from_its_own_beginning_and_holes_of_an_image_are_no_zeros() {
     let dir = tempfile::tempdir().unwrap();
     let disk = dir.path().join("disk");
-    // Two partitions with the same 2 MiB that nothing packs, of which only the second begins at a multiple of 4 KiB, and room behind.
+    // Two partitions with the same 2 MiB that nothing packs, and room behind; only the second begins at a multiple of 4 KiB.
     let part: Vec<u8> = (0..512).flat_map(|at| block(at, 4096)).collect();
     let mut head = vec![0; 63 * 512];
     head[510..512].copy_from_slice(&[0x55, 0xaa]);

@@ -50,7 +50,7 @@ fn bound(
 }
 
 /// Returns how many chunks per second the modelled disk of `bytes` bytes at `path` reads at random, within the range of the load and at its
-/// depth; `None` where it is no modelled disk, or one with faults.
+/// depth; `None` if it is not a modelled disk, or has faults.
 fn reads_per_s(
     (path, bytes): (&str, u64),
     load: &LoadSpec,

@@ -62,7 +62,7 @@ struct Doubt {
     /// The place of all that belongs to it.
     at: Range<usize>,
     about: About,
-    /// Tells whether it is of a device or a layer.
+    /// Tells whether it belongs to a device or a layer.
     of_stack: bool,
 }
 
@@ -113,7 +113,7 @@ impl<'t> Reading<'t> {
         })
     }
 
-    /// Returns the mistake with the file's own names in place of stand-ins.
+    /// Returns the mistake with stand-ins replaced by the file's own names.
     fn with_names(&self, mistake: &Diagnostic) -> Diagnostic {
         let named = |text: &str| {
             let one = |text: String, (stand_in, written): &(String, String)| {

@@ -31,7 +31,7 @@ pub(crate) fn compose(
             only: Vec::new(),
             ..choices.clone()
         };
-        // The plan that is asked for is there already, if it is of all variants.
+        // If the plan that is asked for has all variants, it need not be made again.
         let again = (name != wanted_scale || !choices.only.is_empty()).then(|| source.plan(&whole));
         let wrong = match again.as_ref().unwrap_or(&planned) {
             Ok(plan) => inconsistent(&source.file, &plan.facts, name),

@@ -75,7 +75,7 @@ impl StageTask for Act {
         let target = targets::of(stage, stack)?;
         let name = self.action.get_ref();
         let no_layer = || {
-            let message = format!("'{}' is no layer", target.name);
+            let message = format!("'{}' is not a layer", target.name);
             Diagnostic::at(stage.places.at("target"), message, "name one").if_rest_is_right()
         };
         let (_, kind, _) = running.layer(&target.name).ok_or_else(no_layer)?;

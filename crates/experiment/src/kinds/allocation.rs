@@ -25,8 +25,8 @@ pub(crate) const KIND: StageKind = StageKind {
 pub(crate) struct Allocation;
 
 impl StageTask for Allocation {
-    /// Plans one load for each layer that allocates lazily, on the device that stands over it; where the stage names a layer, only for that one
-    /// and those under it. Without such layers there is no stage.
+    /// Plans one load for each layer that allocates lazily, on the device above it; if the stage names a layer, only for that layer and those below
+    /// it. Without such layers nothing is planned.
     fn plan(&self, stage: &StageHead, on: &mut Planner) -> Result<Vec<StagePlan>, Diagnostic> {
         let stack = &on.stack;
         let upper = targets::of(stage, stack)?.name;

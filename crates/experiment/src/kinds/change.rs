@@ -15,7 +15,7 @@ use plan::PlacedLayer;
 pub(crate) struct RunningLayers<'a> {
     layers: Vec<PlacedLayer>,
     run_tag: &'a str,
-    /// Parts of layers that actions took away: the layer, the part, and the stage that did it.
+    /// Parts of layers that actions removed: the layer, the part, and the stage that did it.
     gone: Vec<(String, &'static str, String)>,
 }
 

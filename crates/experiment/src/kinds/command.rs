@@ -53,7 +53,7 @@ const ASSUMED: Nanos = Nanos::from_secs(8);
 const SH: &str = "/bin/sh";
 /// Package that gives `cp` and its like, in the lab, to a command that names no packages.
 const USUAL_PACKAGE: &str = "coreutils";
-/// The package of [`SH`]: the shell in the guest's own root would run built-in tools in place of those of packages.
+/// The package of [`SH`]: the shell in the guest's own root would run its built-in tools instead of those of packages.
 const SH_PACKAGE: &str = "dash";
 
 /// A command as written.

@@ -86,7 +86,7 @@ impl CopyStage {
             } else {
                 format!("there are: {roles}")
             };
-            let message = format!("'{}' is no device with a file to copy from", self.from);
+            let message = format!("'{}' is not a device with a file to copy from", self.from);
             let known: Vec<&str> = devices.images.keys().map(String::as_str).collect();
             return Err(mistake("from", message, help).near(&self.from, known));
         };

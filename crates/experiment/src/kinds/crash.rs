@@ -50,7 +50,7 @@ struct Crash {
     cuts_load: bool,
 }
 
-/// Refuses a crash during a stage that is no load, during a load of unknown length, and during a measured load.
+/// Refuses a crash during a stage that is not a load, during a load of unknown length, and during a measured load.
 pub(crate) fn check(
     stage: &StageHead,
     planned: &[StagePlan],
@@ -63,7 +63,7 @@ pub(crate) fn check(
     let timed = before.filter(|before| before.load().is_some_and(|load| load.duration.is_some()));
     let (why, help) = match timed {
         None => (
-            "the stage before it is no load with a duration",
+            "the stage before it is not a load with a duration",
             "put a load with duration = \"5s\" right before it",
         ),
         Some(load) if load.measured => {

@@ -26,7 +26,7 @@ pub(crate) const KIND: StageKind = StageKind {
 
 const BY: Key = key(
     "by",
-    "keys of a load that has no end of its own; writes in order unless said",
+    "keys of a load, without a key that ends it; by default it writes in order",
     "{ ops = { randread = 100 }, depth = 8 }",
 );
 /// Parts of the range that a load in order fills, one in each round.
@@ -226,13 +226,13 @@ fn load_of(mut table: Table, places: &Places, file: &str) -> Result<LoadSpec, Di
     ];
     if let Some((key, _)) = ends.into_iter().find(|(_, written)| *written) {
         let message = format!("The load of a fill has no '{key}': 'until' or 'to' ends it");
-        let help = "take it away; 'deadline' of the fill bounds its time";
+        let help = "remove it; 'deadline' of the fill bounds its time";
         return Err(Diagnostic::at(places.at(key), message, help));
     }
     let alien = [("ramp", spec.ramp.is_some()), ("verify", spec.verify != Verify::Off)];
     if let Some((key, _)) = alien.into_iter().find(|(_, written)| *written) {
         let message = format!("The load of a fill has no '{key}': nothing of it is measured");
-        return Err(Diagnostic::at(places.at(key), message, "take it away"));
+        return Err(Diagnostic::at(places.at(key), message, "remove it"));
     }
     // Only if one job does all in order does a round continue where the one before ended; in other orders each would start at the beginning.
     let ordered = spec.ops.names().filter(|op| op.has_place()).find(|op| {

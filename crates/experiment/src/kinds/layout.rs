@@ -52,7 +52,7 @@ impl Layout {
         let size = table.need::<Bytes>(&SIZE)?;
         if !size.get_ref().0.is_multiple_of(SECTOR) {
             let size_of = size.get_ref().exact();
-            let message = format!("A file of {size_of} is no whole number of sectors of 512 B");
+            let message = format!("A file of {size_of} is not a whole number of sectors of 512 B");
             let help = "choose a multiple of 512 bytes, better of 4k";
             return Err(Diagnostic::at(size.span(), message, help));
         }
@@ -65,7 +65,7 @@ impl Layout {
         }
         if size.get_ref().0 == 0 || !size.get_ref().0.is_multiple_of(load.largest_io().0.max(1)) {
             let message = format!(
-                "A file of {} is no whole number of blocks of {}",
+                "A file of {} is not a whole number of blocks of {}",
                 size.get_ref().exact(),
                 load.largest_io().exact()
             );

@@ -37,7 +37,7 @@ pub(crate) enum Way {
 }
 
 /// Returns the stage that takes all layers down, unless they are gone with their machine, does the steps `between`, and brings the layers up
-/// again, with the settings and sizes that they have by now.
+/// again, with the settings and sizes that they have at that point.
 pub(crate) fn plan(
     stage: &StageHead,
     on: &mut Planner,

@@ -127,7 +127,7 @@ impl StageTask for StateStage {
     fn plan(&self, stage: &StageHead, on: &mut Planner) -> Result<Vec<StagePlan>, Diagnostic> {
         let (name, state) = self.find(stage, &on.stack)?;
         let Some((layer, kind, run_tag)) = on.running.layer(&name) else {
-            let message = format!("'{name}' is no layer");
+            let message = format!("'{name}' is not a layer");
             return Err(Diagnostic::at(stage.places.at("target"), message, "name one"));
         };
         let place = Place { name: &layer.name, run_tag, inputs: &layer.inputs };

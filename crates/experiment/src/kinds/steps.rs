@@ -169,7 +169,7 @@ fn remount(stage: &StageHead, stack: &StackPlan, target: &Target) -> Result<Vec<
     let mounts =
         |step: &&Step| matches!(&step.action, Action::Mount { directory, .. } if directory == path);
     let Some(mount) = stack.up.iter().find(mounts) else {
-        let message = format!("'{}' is no mounted file system", target.name);
+        let message = format!("'{}' is not a mounted file system", target.name);
         let help = "name a layer that is one: target = \"...\"";
         return Err(Diagnostic::at(stage.places.at("do"), message, help));
     };

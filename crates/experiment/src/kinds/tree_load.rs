@@ -1,4 +1,4 @@
-//! `do = "tree"`: a load of a tree of files, in a directory of its own on the target.
+//! `do = "tree"`: a load of a tree of files, in a separate directory on the target.
 
 use std::path::Path;
 
@@ -114,7 +114,7 @@ fn weights(table: &mut Table, file: &str) -> Result<Mix, Diagnostic> {
         Diagnostic::at(
             at.clone(),
             message,
-            "name a table of operations and weights beside the file",
+            "name a table of operations and weights; its path is relative to the experiment's folder",
         )
     })?;
     Mix::from_table(&read).map_err(|error| {

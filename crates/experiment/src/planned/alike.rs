@@ -7,7 +7,7 @@ use results::model::LayerFacts;
 use crate::written::diagnostic::Diagnostic;
 use crate::written::stacks::WrittenLayer;
 
-/// The size of logical blocks of a device that says nothing of it.
+/// The size of logical blocks of a device for which none is given.
 const USUAL: &str = "512 B";
 
 /// Refuses a layer on devices whose logical blocks have several sizes.

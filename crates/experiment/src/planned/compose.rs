@@ -34,7 +34,7 @@ use plan::{CellPlan, DevicePlan, Machine, Needs, Plan};
 /// The note on a file with the words of earlier versions.
 const TREES: &str = "[trees.X] is called [corpora.X] now, {tree.X} {corpus.X}, and tree.X.KEY corpus.X.KEY; the old words are still read";
 
-/// Choices of the caller, beside the file.
+/// Choices of the caller, in addition to the file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlanOptions {
     /// The seed of the run.
@@ -65,7 +65,7 @@ impl<'t> Source<'t> {
     ///
     /// # Errors
     ///
-    /// Text that is no TOML, or too long for an experiment. Other mistakes come with the plan.
+    /// Text that is not TOML, or too long for an experiment. Other mistakes come with the plan.
     pub(crate) fn read(name: &'t str, text: &'t str) -> Result<Self, ExperimentError> {
         match File::read(text) {
             Ok((file, mistakes)) => Ok(Self { name, text, file, mistakes }),
@@ -396,13 +396,13 @@ fn factor(factor: &Factor) -> FactorFacts {
     }
 }
 
-/// The values that the source reported; those that name no variant are of the first one.
+/// The values that the source reported; those that name no variant belong to the first one.
 fn reported(file: &File, variants: &[&str]) -> Vec<ReportedFacts> {
     let first = variants.first().copied().unwrap_or_default();
     file.reported.iter().map(|reported| reported.facts(first)).collect()
 }
 
-/// The expected values; those that name no variant are of the last one.
+/// The expected values; those that name no variant belong to the last one.
 fn expectations(file: &File, variants: &[&str], scale: &str) -> Vec<ExpectedFigure> {
     let last = variants.last().copied().unwrap_or_default();
     file.expect.iter().map(|expected| expected.facts(last, scale)).collect()

@@ -68,7 +68,7 @@ pub(crate) fn read(variant: &Variant, name: &str) -> Result<Devices, Vec<Diagnos
                 let message = format!(
                     "The device '{role}' is a file that is only read, and cannot be modelled"
                 );
-                let help = "leave like and faults out, or give size in place of file";
+                let help = "leave like and faults out, or give size instead of file";
                 mistakes
                     .push(Diagnostic::at(given.table.place(key), message, help).fix_by_removing());
             }
@@ -78,7 +78,7 @@ pub(crate) fn read(variant: &Variant, name: &str) -> Result<Devices, Vec<Diagnos
                 let message =
                     format!("The device '{role}' is a file that is only read, and stays as it is");
                 let help =
-                    format!("leave {} out, or give size in place of file", ATTRIBUTES.join(", "));
+                    format!("leave {} out, or give size instead of file", ATTRIBUTES.join(", "));
                 mistakes
                     .push(Diagnostic::at(given.table.place(key), message, help).fix_by_removing());
             }
@@ -93,7 +93,7 @@ pub(crate) fn read(variant: &Variant, name: &str) -> Result<Devices, Vec<Diagnos
                 let message = format!(
                     "The device '{role}' is a file that is only read: it has no runs of writes"
                 );
-                let help = "leave write_runs out, or give size in place of file";
+                let help = "leave write_runs out, or give size instead of file";
                 let at = given.table.place("write_runs");
                 mistakes.push(Diagnostic::at(at, message, help).fix_by_removing());
             }
@@ -188,7 +188,7 @@ fn check_size(size: &Spanned<Bytes>) -> Option<Diagnostic> {
     (down < value.0).then(|| {
         Diagnostic::at(
             size.span(),
-            format!("A device of {} B is no whole number of blocks of 4 KiB", value.0),
+            format!("A device of {} B is not a whole number of blocks of 4 KiB", value.0),
             format!("give {down} or {}, which are the nearest, or a size such as 1G or 954M, whose units are powers of two", down + BLOCK),
         )
         .with(SIZE.example.into())

@@ -12,8 +12,8 @@ use plan::{StagePlan, Task};
 pub(crate) const ASSUMED_IOPS: u64 = 8_000;
 /// Bytes per second that it assumes: large I/Os are not done sooner than this.
 const ASSUMED_BYTES_PER_S: u64 = 200 << 20;
-/// Units per second that an estimate assumes a layer allocates: each takes writes of its own, and dm-vdo in an emulated guest did
-/// 600 to 960 leaves of its block map.
+/// Units per second that an estimate assumes a layer allocates: each unit takes separate writes, and dm-vdo in an emulated guest allocated 600 to 960
+/// leaves of its block map per second.
 const ALLOCATED_PER_S: u64 = 800;
 /// Raising a stack, waiting for it, and taking it down.
 const STACK: Nanos = Nanos::from_secs(6);

@@ -341,7 +341,7 @@ impl StackPlan {
     /// Returns the mistake for a layer `name` on `below`, which does not exist; if only one thing is free, that is suggested.
     fn no_such(&self, below: &str, name: &str, at: Range<usize>) -> Diagnostic {
         let message = format!(
-            "Layer '{name}' stands on '{below}', which is no device and no layer before it"
+            "Layer '{name}' stands on '{below}', which is neither a device nor a layer before it"
         );
         let all = || self.offers.keys().map(String::as_str);
         let mistake = Diagnostic::unknown(at, message, below, all());

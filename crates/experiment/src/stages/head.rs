@@ -18,7 +18,7 @@ pub struct KindFacts {
     pub works_on: WorksOn,
     /// Its traits: what others must know of what it does.
     pub traits: StageTraits,
-    /// Name of the stage to measure instead, for a kind that has no figures of its own.
+    /// Name of the stage to measure instead, for a kind that has no figures.
     pub instead: Option<&'static str>,
     /// Work that a target cannot take while something stands on it.
     pub cannot: &'static str,
@@ -35,12 +35,12 @@ pub enum WorksOn {
     One,
     /// A load: one layer, several with shares, or files; and hot places.
     Load,
-    /// The same as `Load`, without hot places of its own.
+    /// The same as `Load`, without separate hot places.
     Rounds,
 }
 
 impl KindFacts {
-    /// Returns the facts of a kind that brings `data`, and that has figures of its own where it is measured.
+    /// Returns the facts of a kind that brings `data`, and that has figures if it is measured.
     pub const fn new(
         name: &'static str,
         what: &'static str,

@@ -56,7 +56,7 @@ impl StageHead {
                         "Stage '{}' waits longer than its deadline of {deadline}",
                         self.name
                     );
-                    let help = "take the deadline away, or wait less";
+                    let help = "remove the deadline, or wait less";
                     let at = self.places.at("deadline");
                     return Err(Diagnostic::at(at, message, help).fix_by_removing());
                 }
@@ -113,7 +113,7 @@ impl StageHead {
             "The load of stage '{}' takes {least}, and its deadline is {deadline}",
             self.name
         );
-        let help = "give it more time, or take the deadline away";
+        let help = "give it more time, or remove the deadline";
         Err(Diagnostic::at(self.places.at("deadline"), message, help).fix_by_removing())
     }
 

@@ -21,7 +21,7 @@ pub struct StageKind {
     pub read: ReadTask,
 }
 
-/// Reads the keys of a stage that are its kind's own.
+/// Reads the keys of a stage that only its kind has.
 pub type ReadTask = fn(Table, &Around) -> Result<Box<dyn StageTask>, Diagnostic>;
 
 /// Facts of a stage that are known when its own keys are read.
@@ -43,7 +43,7 @@ pub trait StageTask: CopyTask {
     /// Makes it ready for a stack: the stages that it becomes there.
     fn plan(&self, stage: &StageHead, on: &mut Planner) -> Result<Vec<StagePlan>, Diagnostic>;
 
-    /// Returns the load that it measures; of a sweep that of its first point.
+    /// Returns the load that it measures; for a sweep the load of its first point.
     fn load(&self) -> Option<&LoadSpec> {
         None
     }
@@ -53,7 +53,7 @@ pub trait StageTask: CopyTask {
         self.load().map(operations).unwrap_or_default()
     }
 
-    /// Tells whether its load is of a tree of files.
+    /// Tells whether its load works on a tree of files.
     fn is_of_tree(&self) -> bool {
         false
     }
@@ -73,7 +73,7 @@ pub trait StageTask: CopyTask {
         &[]
     }
 
-    /// Returns the names of figures that are picked from what its command prints; `None` where it is no command.
+    /// Returns the names of figures that are picked from what its command prints; `None` if it is not a command.
     fn picked(&self) -> Option<Vec<&str>> {
         None
     }
@@ -88,7 +88,7 @@ pub trait StageTask: CopyTask {
         None
     }
 
-    /// Returns what it needs of a machine, beside its corpora.
+    /// Returns what it needs of a machine, except for its corpora.
     fn needs(&self) -> Needs {
         Needs::default()
     }

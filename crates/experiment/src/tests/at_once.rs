@@ -1,4 +1,4 @@
-//! Tests of how many mistakes of a file are told at once: all, and none that comes of another.
+//! Tests of how many mistakes of a file are reported at once: all, except consequences of others.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use super::plan;
 /// A file in which nothing is wrong.
 pub(super) const RIGHT: &str = include_str!("at_once.toml");
 
-/// A mistake of its own kind: what stands in the file, what is written there, and what is said of that.
+/// A kind of mistake: the line in the file, the line that replaces it, and the text that the report of it contains.
 struct Wrong(&'static str, &'static str, &'static str);
 
 /// Mistakes that are ones whatever the rest says, or that rest on names that are near enough.
@@ -22,7 +22,7 @@ const WRONG: &[Wrong] = &[
     Wrong("layer = \"vdo\"", "layer = \"vdoo\"", "There is no layer 'vdoo'"),
     Wrong("logical_size = \"4G\"", "logical_size = \"four\"", "logical_size"),
     Wrong("compression = true", "compresion = true", "did you mean 'compression'"),
-    Wrong("on = \"data\"", "on = \"dat\"", "'dat', which is no device"),
+    Wrong("on = \"data\"", "on = \"dat\"", "'dat', which is neither a device"),
     Wrong("reflink = true", "reflink = 7", "reflink"),
     Wrong("\"vdo.bio_threads\" = 2", "\"vod.bio_threads\" = 2", "did you mean 'vdo'"),
     Wrong("# fixed", "\"plain.name\" = \"p\"", "cannot differ between variants"),
@@ -38,7 +38,7 @@ const WRONG: &[Wrong] = &[
     Wrong("depth = 8", "dept = 8", "did you mean 'depth'"),
     Wrong("jobs = 2", "jobs = 0", "jobs"),
     Wrong("# ends", "bytes = \"4M\"\nlast_block = true", "last_block"),
-    Wrong("# beside", "depth = 3", "has a value beside that"),
+    Wrong("# beside", "depth = 3", "has a value outside of the sweep"),
     Wrong("files = \"files\"", "files = \"filez\"", "did you mean 'files'"),
     Wrong("action = \"restart\"", "action = \"restrat\"", "did you mean 'restart'"),
     Wrong("is = \"steady\"", "is = \"stedy\"", "did you mean 'steady'"),
@@ -75,7 +75,7 @@ const WRONG: &[Wrong] = &[
 /// Names that are near to none.
 const FAR: &[Wrong] = &[
     Wrong("layer = \"vdo\"", "layer = \"quux\"", "There is no layer 'quux'"),
-    Wrong("on = \"data\"", "on = \"quux\"", "'quux', which is no device"),
+    Wrong("on = \"data\"", "on = \"quux\"", "'quux', which is neither a device"),
     Wrong("\"vdo.bio_threads\" = 2", "\"quux.bio_threads\" = 2", "names nothing"),
     Wrong("key = \"vdo.dedupe\"", "key = \"quux.dedupe\"", "names nothing"),
     Wrong("key = \"vdo.dedupe\"", "key = \"vdo.quux\"", "no setting"),
@@ -124,7 +124,7 @@ fn with(wrong: &[&Wrong]) -> String {
     wrong.iter().fold(RIGHT.to_owned(), put)
 }
 
-/// The places of all that is told of a text.
+/// The places of all mistakes that are reported in a text.
 fn places_of_mistakes(text: &str) -> Vec<Range<usize>> {
     let mistakes = plan(text).err().map_or_else(Vec::new, |error| error.mistakes);
     mistakes.into_iter().map(|mistake| mistake.span.unwrap_or(0..0)).collect()
@@ -134,7 +134,7 @@ fn render(text: &str) -> String {
     plan(text).err().map_or_else(String::new, |error| error.render(false))
 }
 
-/// Tells whether of `wrong` all are told, and nothing else; the error says what is not so.
+/// Checks that each mistake of `wrong` is reported once, and nothing else; the error lists the differences.
 fn exactly(wrong: &[&Wrong]) -> Result<(), String> {
     let text = with(wrong);
     let mut left = places_of_mistakes(&text);
@@ -154,7 +154,7 @@ fn exactly(wrong: &[&Wrong]) -> Result<(), String> {
     }
 }
 
-/// The file when it was corrected as often as anything was told, and how often that was: each time all that is told of.
+/// Corrects all reported mistakes of the file until none is reported; returns how often that was done, and the file.
 fn turns(wrong: &[&Wrong]) -> (usize, String) {
     let mut left: Vec<&Wrong> = wrong.to_vec();
     for turn in 0..=wrong.len() {

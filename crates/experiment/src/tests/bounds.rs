@@ -6,7 +6,7 @@ use crate::{PlanOptions, compose};
 const TEXT: &str = "name = \"x\"\nabout = \"x\"\nrepeat = 1\n[devices.data]\nsize = \"7G\"\n[[stack]]\nlayer = \"linear\"\n\
                     on = \"data\"\n[[stage]]\ndo = \"load\"\nmeasure = true\nops = { write = 100 }\nduration = \"1s\"\n";
 
-/// Returns what is said of the text with `to` in place of `from`.
+/// Returns the report on the text with `from` replaced by `to`.
 fn refusal(from: &str, to: &str) -> String {
     assert!(TEXT.contains(from), "{from}");
     plan(&TEXT.replace(from, to)).expect_err(to).render(false)
@@ -19,7 +19,7 @@ fn more_cells_than_can_be_are_refused_before_any_is_made() {
     assert!(shown.contains("repeat at most 1000 times"), "{shown}");
     assert!(refusal("repeat = 1", "repeat = 1001").contains("1,001 cells"));
     assert_eq!(plan(&TEXT.replace("repeat = 1", "repeat = 1000")).unwrap().cells.len(), 1000);
-    // Of the caller's own number of repeats no line of the file is to blame.
+    // No line of the file is to blame for the caller's own number of repeats.
     let many = PlanOptions { repeat: Some(crate::Repeat::Fixed(u32::MAX)), ..choices() };
     let error = compose("test.toml", TEXT, &many).unwrap_err();
     assert!(error.mistakes[0].span.is_none(), "{:?}", error.mistakes);

@@ -26,7 +26,7 @@ fn command(plan: &Plan) -> &CommandPlan {
     plan.cells[0].stages[0].command().unwrap()
 }
 
-/// Returns what is said of the only mistake, whose place has to be in a line with `line`.
+/// Returns the report of the only mistake, whose place has to be in a line with `line`.
 fn refused(rest: &str, stage: &str, line: &str) -> String {
     only_mistake(&text(rest, stage), line)
 }
@@ -95,7 +95,7 @@ fn a_corpus_can_be_made_and_differ_between_variants() {
     let Corpus::Made(spec) = plan.needs.corpora.values().next().unwrap() else { panic!() };
     assert_eq!(
         spec.describe(),
-        "64 MiB in files of 4 KiB to 1 MiB; 4 trees, each of which differs from the first in 5% of the blocks"
+        "64 MiB in files of 4 KiB to 1 MiB; 4 trees, each with 5% of its blocks changed from the first"
     );
     assert_eq!(plan.needs.corpora.len(), 2, "each variant has its own");
     let travelled: Plan = serde_json::from_str(&serde_json::to_string(&plan).unwrap()).unwrap();
@@ -217,7 +217,7 @@ fn what_makes_no_corpus_is_told_with_what_to_write() {
         ("path = 5", "path = 5", "takes the path of a directory"),
         ("package = \"Git\"", "package = \"Git\"", "no name of a Debian package"),
         ("path = \"/no/such/place\"", "path = ", "cannot be read"),
-        (&file, "path = ", "is no directory"),
+        (&file, "path = ", "is not a directory"),
         ("content = { dedupe = \"5%\" }", "[corpora.t]", "no key 'size', which it needs"),
         ("pakage = \"git\"", "pakage", "did you mean 'package'"),
     ] {

@@ -93,7 +93,7 @@ fn all_that_is_wrong_with_an_environment_is_told_at_once_with_what_is_taken() {
     };
     assert!(help("nomerges").contains("as in nomerges = 2"), "{}", help("nomerges"));
     assert!(help("cpu_governer").contains("did you mean 'cpu_governor'"));
-    // What is of the machine is of no device, and the other way round; a file that is read has no queue.
+    // A device has no settings of the machine, and the machine none of a device; a file that is read has no queue.
     for (device, rest, wanted) in [
         ("cpu_governor = \"performance\"", "", "A device has no key 'cpu_governor'"),
         ("", "[environment]\nnomerges = 1", "An environment has no key 'nomerges'"),

@@ -155,7 +155,7 @@ fn what_cannot_be_expected_names_the_key_and_the_remedy() {
     }
 }
 
-/// Returns what is said of an expectation with these keys in one of the shipped experiments.
+/// Returns the report on an expectation with these keys in one of the shipped experiments.
 fn refused_in(name: &str, keys: &str) -> String {
     let text = shipped(name).unwrap().text;
     let error = plan(&format!("{text}\n[[expect]]\nabove = 1\n{keys}\n")).expect_err(keys);
@@ -176,7 +176,7 @@ fn a_figure_that_nothing_here_can_have_is_refused_with_what_has_it() {
             "metric = \"saving_percent\"\nlayer = \"cache\"",
             "a figure of vdo, and 'cache' is an lvmcache",
         ),
-        ("cache-first-look", "metric = \"saving_percent\"", "of which there is none here"),
+        ("cache-first-look", "metric = \"saving_percent\"", "and there is none here"),
         (
             "cache-first-look",
             "metric = \"iops\"\nlayer = \"cache\"",

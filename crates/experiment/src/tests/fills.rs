@@ -30,7 +30,7 @@ fn fill(plan: &Plan) -> &FillPlan {
     fill
 }
 
-/// Returns what is said of the only mistake, which has to be in a line with `line`.
+/// Returns the report of the only mistake, which has to be in a line with `line`.
 fn refused(fill: &str, line: &str) -> String {
     only_mistake(&text(fill), line)
 }
@@ -106,7 +106,7 @@ fn what_is_missing_or_wrong_in_a_fill_is_told_at_its_place() {
         (by("ops = { randread = 100 }, duration = \"5s\""), "duration", "'until' or 'to' ends it"),
         (by("ops = { randread = 100 }, passes = 1"), "passes", "deadline"),
         (by("ops = { randread = 100 }, ramp = \"1s\""), "ramp", "nothing of it is measured"),
-        (by("ops = { randread = 100 }, verify = \"read\""), "verify", "take it away"),
+        (by("ops = { randread = 100 }, verify = \"read\""), "verify", "remove it"),
         (by("ops = { write = 100 }, jobs = 2"), "by", "pattern = \"permutation\""),
         (by("ops = { write = 50, randread = 50 }"), "by", "jobs = 1"),
         (format!("to = \"80%\"\n{BY}"), "[[stage]]", "of = "),

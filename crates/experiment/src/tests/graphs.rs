@@ -142,7 +142,7 @@ fn stages_that_are_no_load_become_steps() {
     let long = "do = \"wait\"\nname = \"w\"\nduration = \"48h\"\n\n[[stage]]\ndo = \"load\"";
     refused("do = \"load\"", long, &["too long", "at most 24h"]);
     let mounts = "do = \"remount\"\n\n[[stage]]\ndo = \"load\"";
-    refused("do = \"load\"", mounts, &["is no mounted file system"]);
+    refused("do = \"load\"", mounts, &["is not a mounted file system"]);
     let sets = "do = \"set\"\n\n[[stage]]\ndo = \"load\"";
     refused("do = \"load\"", sets, &["changes nothing", "set."]);
     let without = "do = \"wait\"\nname = \"w\"\n\n[[stage]]\ndo = \"load\"";

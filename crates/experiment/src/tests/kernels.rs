@@ -91,6 +91,6 @@ fn file_systems_are_made_for_the_oldest_kernel_of_a_comparison_in_every_variant(
     assert_eq!((format(&two, 0), format(&two, 1)), ("5.10".into(), "5.10".into()));
     assert_eq!(format(&planned(&format!("{FILES}{LIST}")), 0), "");
     let named = on(&["7.3", "5.10"], &format!("{FILES}format = \"6.12\"\n{LIST}"));
-    assert_eq!(format(&named, 1), "6.12", "who says it knows why");
+    assert_eq!(format(&named, 1), "6.12", "the user's format is kept");
     assert_eq!(format(&on(&["6.1.0-50-amd64"], &format!("{FILES}{LIST}")), 0), "6.1");
 }

@@ -1,4 +1,4 @@
-//! Tests of what is said of wrong keys and values: at which line, by which name, and with which example.
+//! Tests of the reports of wrong keys and values: at which line, by which name, and with which example.
 
 use units::Key;
 use workload::LoadSpec;
@@ -32,7 +32,7 @@ fn mistake(text: &str, line: &str) -> Diagnostic {
     mistake.clone()
 }
 
-/// Says of a value that no key takes what it takes, with an example.
+/// Checks that for a value that the key does not take the report says what the key takes, with an example.
 fn refused(text: &str, line: &str, path: &str) {
     says_what_it_takes(mistake(text, line), text, path);
 }
@@ -56,7 +56,7 @@ fn says_what_it_takes(mistake: Diagnostic, text: &str, path: &str) {
     assert!(help.contains("takes") && help.contains("as in") && help.contains(" = "), "{help}");
 }
 
-/// A value that `key` does not take, of another type than its own.
+/// Values of types that `key` does not take.
 fn wrong(key: &Key) -> &'static [&'static str] {
     match key.takes {
         "true or false" => &["[5]", "\"perhaps\"", "7"],
@@ -69,7 +69,7 @@ fn every_key_of_a_load_is_told_at_its_line_with_what_it_takes() {
     let content = content::ContentSpec::KEYS.iter().map(|key| ("content.", key));
     for (before, key) in LoadSpec::KEYS.iter().map(|key| ("", key)).chain(content) {
         let path = format!("{before}{}", key.name.replace('*', "randwrite"));
-        // With operations of their own there is no line for all of them.
+        // A key of single operations needs no line for all of them.
         let ops = if path.starts_with("ops") { "" } else { "ops = { randwrite = 100 }\n" };
         let end = if path == "ios" { "" } else { "ios = 100\n" };
         for value in wrong(key) {
@@ -116,7 +116,7 @@ fn every_key_of_an_ageing_is_told_at_its_line_with_what_it_takes() {
             ["files = 5", "rounds = 6"].into_iter().filter(|needed| !needed.starts_with(key));
         let needed = Vec::from_iter(needed).join("\n");
         let stage = format!("[[stage]]\ndo = \"age\"\n{needed}\n{line}");
-        // There is no directory to make old either.
+        // There is no directory to age either.
         refused_among_others(&text(DEVICE, LAYER, LOAD, &stage), &line, key);
     }
     let none = "[[stage]]\ndo = \"age\"\nfiles = 0\nrounds = 6";
@@ -260,7 +260,7 @@ fn what_is_asked_twice_or_used_by_nothing_is_refused() {
     assert!(shown.message.contains("'vdo'"), "{shown:?}");
 }
 
-/// Lines that are wrong, in the order in which they stand, each told once and nothing beside.
+/// Checks that exactly these lines are reported as wrong, each once, in the order in which they stand.
 fn all_of(text: &str, lines: &[&str]) {
     let error = plan(text).expect_err(text);
     let mut message: Vec<usize> = error
@@ -321,7 +321,7 @@ fn a_device_that_a_variant_spoils_is_told_where_it_is_set() {
             text(DEVICE, LAYER, LOAD, &format!("[[variant]]\nname = \"v\"\n[variant.set]\n{line}"));
         mistake(&whole, line);
     }
-    // What is copied from stands alone; what is wrong with it is told where it is named.
+    // The device that is copied from belongs to no stack; mistakes about it are reported where it is named.
     let copied = "[devices.image]\nfile = \"/dev/null\"\n[[stage]]\ndo = \"copy\"\nfrom = \"image\"\n\
         [[variant]]\nname = \"v\"\n[variant.set]\n\"device.image.file\" = \"missing.img\"";
     let error = plan(&text(DEVICE, LAYER, LOAD, copied)).unwrap_err().render(false);

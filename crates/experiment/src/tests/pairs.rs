@@ -1,12 +1,12 @@
-//! Tests that no mistake hides another: of every two in one file both are told, once each, in the order of the file, and nothing beside.
+//! Tests that no mistake hides another: of every two in one file both are reported, once each, in the order of the file, and nothing else.
 
 use super::at_once::RIGHT;
 use super::plan;
 
-/// A mistake: what stands in the file, what is written there, and what is said of that.
+/// A mistake: the line in the file, the line that replaces it, and the text that the report of it contains.
 type Wrong = (&'static str, &'static str, &'static str);
 
-/// The mistakes of which nobody knows what should stand there, and others that are of the plan as a whole.
+/// Mistakes whose correction nobody can know, and mistakes in the plan as a whole.
 const WRONG: &[Wrong] = &[
     ("name = \"x\"", "name = \"bad one\"", "'bad one' cannot be the name of the experiment"),
     ("repeat = 2", "repeat = 0", "repeats 0 times"),
@@ -42,12 +42,12 @@ const WRONG: &[Wrong] = &[
 
 /// Levels between which nothing differs.
 const SAME: &str = "levels = [{ name = \"on\", set.\"mixed.think\" = \"1ms\" }, { name = \"off\", set.\"mixed.think\" = \"1000us\" }]";
-/// Names that are none, of three kinds.
+/// Empty names, of three kinds.
 const EMPTY_VARIANT: &str = "name = \"\"";
 const EMPTY_FACTOR: &str = "name = \" \"";
 const EMPTY_STAGE: &str = "name = \"  \"";
 
-/// Pairs of which the first says nothing certain of the second.
+/// Pairs in which the second may be a consequence of the first, so that it need not be reported.
 const RESTS: &[(&str, &str)] = &[
     // Nobody knows on what the stack stands, or where the files are.
     ("# no layer", "size = \"64G\""),
@@ -78,10 +78,10 @@ fn with(wrong: &[&Wrong]) -> String {
     })
 }
 
-/// Returns what is not as it should be of what is told of these mistakes.
+/// Returns what is wrong with the report of these mistakes.
 fn failing(wrong: &[&Wrong]) -> Option<String> {
     let text = with(wrong);
-    let Err(error) = plan(&text) else { return Some("nothing is told".to_owned()) };
+    let Err(error) = plan(&text) else { return Some("nothing is reported".to_owned()) };
     let shown: Vec<&str> = error.mistakes.iter().map(|m| m.message.as_str()).collect();
     let starts = error.mistakes.iter().map(|m| m.span.as_ref().map(|span| span.start));
     let once = |phrase: &str| shown.iter().filter(|m| m.contains(phrase)).count() == 1;

@@ -69,7 +69,7 @@ fn a_counter_of_a_layer_is_drawn_and_asked_about_by_its_probe_and_its_own_name()
         ("metric = \"read_hits\"", "did you mean 'status.read_hits'?"),
         ("metric = \"cache.read_hits\"", "did you mean 'status.read_hits'?"),
         ("metric = \"blockMap.dirtyPages\"", "did you mean 'stats.blockMap.dirtyPages'?"),
-        ("metric = \"stats.blockMap.dirtyPages\"", "is a figure of vdo, of which there is none"),
+        ("metric = \"stats.blockMap.dirtyPages\"", "is a figure of vdo, and there is none"),
         ("metric = \"status.read_hits\"\nlayer = \"slow\"", "'slow' is a device"),
     ] {
         let error = plan(&text(&format!("[[question]]\n{written}"))).unwrap_err().render(false);
@@ -88,7 +88,7 @@ fn what_cannot_be_drawn_is_told_at_its_line() {
         ("stage = \"warm\"", "[[picture]]", "no key 'show', which it needs"),
         ("show = \"iops over tim\"", "show", "did you mean 'iops over time'?"),
         ("show = \"iops over time\"\nstage = \"wram\"", "stage", "did you mean 'warm'?"),
-        ("show = \"iops over time\"\nstage = \"list\"", "stage", "Stage 'list' is no single load"),
+        ("show = \"iops over time\"\nstage = \"list\"", "stage", "'list' is not a single load"),
         ("show = \"latency bars\"\nstage = \"depths\"", "stage", "show = \"curve\""),
         (
             "show = \"iops over time\"\noperation = \"write\"",

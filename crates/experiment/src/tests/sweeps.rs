@@ -67,7 +67,7 @@ fn bytes_in_flight_are_swept_as_one_large_io_and_as_many_small_ones() {
         assert_eq!(load.largest_io().0 * u64::from(load.depth), all, "{}", stage.name);
     }
     for (sweep, phrase) in [
-        ("outstanding = [\"1M\", \"2M\"]", "sweep depth beside it"),
+        ("outstanding = [\"1M\", \"2M\"]", "sweep depth as well"),
         ("outstanding = [\"1M\", \"2M\"], depth = [1, 2], block_size = [4096]", "follows from"),
         ("outstanding = [\"much\"], depth = [1, 2]", "outstanding cannot be much"),
         ("outstanding = [512, 1000], depth = [3, 1]", "A sweep of a single point"),

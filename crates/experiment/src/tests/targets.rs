@@ -11,7 +11,7 @@ use plan::Task;
 
 const LAYOUT: &str = "[[stage]]\ndo = \"layout\"\nname = \"my files\"\nfiles = 3\nsize = \"64M\"\n";
 
-/// XFS on VDO, a plain volume beside it, and these stages; the last entry is the file system.
+/// XFS on VDO, a plain volume, and these stages; the last entry is the file system.
 fn text(stages: &str) -> String {
     format!(
         "name = \"x\"\nabout = \"\"\nrepeat = 1\n[devices.data]\nsize = \"8G\"\n[devices.other]\nsize = \"1G\"\n\
@@ -34,7 +34,7 @@ fn stage<'a>(plan: &'a Plan, name: &str) -> &'a StagePlan {
     plan.cells[0].stages.iter().find(|stage| stage.name == name).unwrap()
 }
 
-/// Returns what is said of the only mistake, which has to be in a line with `line`.
+/// Returns the report of the only mistake, which has to be in a line with `line`.
 fn refused(stages: &str, line: &str) -> String {
     only_mistake(&text(stages), line)
 }

@@ -1,4 +1,4 @@
-//! Tests of variants of anything: of what `set` and factors change, and of what is said of wrong ones.
+//! Tests of variants of anything: of what `set` and factors change, and of the reports of wrong ones.
 
 mod factors;
 
@@ -328,7 +328,7 @@ fn a_mistake_at_another_scale_is_told_as_it_would_be_there_and_once() {
     assert!(shown.contains("At scale 'full'") && shown.contains("does not fit"), "{shown}");
     let shown = refused("[scale.huge]\nset.\"device.data.size\" = \"500M\"\n");
     assert!(shown.contains("At scale 'huge'"), "{shown}");
-    // At the scale that is asked for it is told plainly.
+    // At the scale that is asked for, the report does not name the scale.
     let shown = refused("[scale.lab]\nset.\"m.depth\" = \"bad\"\n");
     assert!(!shown.contains("At scale"), "{shown}");
     let both = "[scale.full]\nset.\"m.depth\" = 4\n[scale.lab]\nset.\"linear.size\" = \"512M\"\n";
@@ -364,8 +364,8 @@ fn a_machine_that_cannot_be_is_told_at_its_line() {
         ("cpus = 257", "A machine cannot have 257 CPUs"),
         ("cpu = 2", "'cpu'"),
         ("memory = \"much\"", "memory"),
-        ("kernel = \"newest\"", "'newest' is no name of a kernel"),
-        ("kernel = \"6.1 or so\"", "is no name of a kernel"),
+        ("kernel = \"newest\"", "'newest' is not the name of a kernel"),
+        ("kernel = \"6.1 or so\"", "is not the name of a kernel"),
         ("kernel = 6.1", "kernel"),
     ] {
         let found = mistake(&format!("[machine]\n{line}\n"), line);

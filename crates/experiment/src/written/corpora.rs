@@ -226,7 +226,7 @@ fn directory(written: &Spanned<String>, file: &str) -> Result<Corpus, Diagnostic
     let refuse = |message: String, help: &str| Err(Diagnostic::at(written.span(), message, help));
     let found = match path.canonicalize() {
         Ok(found) if found.is_dir() => found,
-        Ok(_) => return refuse(format!("{} is no directory", path.display()), "name a directory"),
+        Ok(_) => return refuse(format!("{} is not a directory", path.display()), "name one"),
         Err(error) => {
             let message = format!("{} cannot be read: {error}", path.display());
             return refuse(
@@ -239,7 +239,7 @@ fn directory(written: &Spanned<String>, file: &str) -> Result<Corpus, Diagnostic
         Ok(held) => held,
         Err((path, error)) => {
             let message = format!("{} cannot be read: {error}", path.display());
-            return refuse(message, "name a directory of which everything can be read");
+            return refuse(message, "name a directory in which everything can be read");
         }
     };
     if bytes > MOST_BYTES || entries > MOST_ENTRIES {

@@ -41,7 +41,7 @@ pub enum Mend {
     Add(Box<str>),
 }
 
-/// The part of the rest of the file on which it depends whether a mistake is one.
+/// The part of the rest of the file that decides whether a mistake really is a mistake.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum RestsOn {
     /// Nothing: it is a mistake whatever the rest says.

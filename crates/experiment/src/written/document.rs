@@ -86,7 +86,7 @@ impl<'t> Table<'t> {
         self.at.clone()
     }
 
-    /// Returns where a key stands; where it is not written, the table.
+    /// Returns the place of a key, or of the table if the key is not written.
     pub(crate) fn place(&self, name: &str) -> Range<usize> {
         let found = self.entries.get_key_value(name);
         found.map_or_else(|| self.at(), |(key, value)| places::place(&key.span(), &value.span()))

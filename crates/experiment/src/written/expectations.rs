@@ -74,7 +74,7 @@ impl Expectation {
         let scale = table.take(&SCALE)?;
         let because = table.take::<String>(&BECAUSE)?;
         if let (None, Some(because)) = (&scale, &because) {
-            let help = "write scale = \"full\" beside it, or take it away";
+            let help = "add scale = \"full\", or remove it";
             let message = "What is expected at every scale needs no reason for that";
             return Err(Diagnostic::at(because.span(), message, help).fix_by_removing());
         }
@@ -103,7 +103,7 @@ impl Expectation {
         self.scale.as_ref().is_none_or(|only| only.get_ref() == scale)
     }
 
-    /// Names of the layers that it is of.
+    /// Names of the layers whose figures it uses.
     pub(crate) fn layers(&self) -> impl Iterator<Item = &str> {
         let subjects = self.figures().map(|figure| &figure.subject).chain(&self.evidence);
         subjects.filter_map(|subject| subject.layer.as_deref())
@@ -166,8 +166,8 @@ fn bound(table: &mut Table) -> Result<Option<Bound>, Diagnostic> {
     }
     let tolerance = table.take::<String>(&TOLERANCE)?;
     let needless = |tolerance: &Spanned<String>| {
-        let help = "write it beside near = ..., or take it away";
-        Err(Diagnostic::at(tolerance.span(), "Only what is near a number has a tolerance", help)
+        let help = "use it with near = ..., or remove it";
+        Err(Diagnostic::at(tolerance.span(), "Only near = ... can have a tolerance", help)
             .fix_by_removing())
     };
     match (above, below, near, &tolerance) {
@@ -180,13 +180,13 @@ fn bound(table: &mut Table) -> Result<Option<Bound>, Diagnostic> {
         }
         (None, None, Some(_), None) => {
             let help = TOLERANCE.help(TOLERANCE.name);
-            let message = "How near a figure has to be is not said";
+            let message = "near = ... has no tolerance";
             Err(Diagnostic::at(at, message, help).add(&TOLERANCE))
         }
         _ => {
             let message = "An expectation has only one of 'above', 'below' and 'near'";
             let key = if near.is_some() { "near" } else { "below" };
-            Err(Diagnostic::at(places.at(key), message, "take the others away").fix_by_removing())
+            Err(Diagnostic::at(places.at(key), message, "remove the others").fix_by_removing())
         }
     }
 }

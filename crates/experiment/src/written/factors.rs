@@ -168,7 +168,7 @@ impl Exclude {
         let entry = |setting: Setting| {
             let place = setting.at();
             let level = name_of(setting.value()).ok_or_else(|| {
-                let message = format!("{} of an exclusion is no name of a level", setting.path);
+                let message = format!("{} of an exclusion does not name a level", setting.path);
                 let help = "name one level of each factor: dedupe = \"off\"";
                 Diagnostic::at(place.clone(), message, help)
             })?;

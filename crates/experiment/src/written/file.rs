@@ -140,7 +140,7 @@ fn each<A, B>(
 }
 
 impl<'t> File<'t> {
-    /// Reads a file. Returns what could be read together with all mistakes; a text that is no TOML is an error.
+    /// Reads a file. Returns what could be read together with all mistakes; a text that is not TOML is an error.
     pub(crate) fn read(text: &'t str) -> Result<(Self, Vec<Diagnostic>), Diagnostic> {
         if text.len() as u64 > bounds::FILE {
             return Err(Diagnostic {

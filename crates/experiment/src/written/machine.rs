@@ -31,7 +31,7 @@ pub(crate) fn read(table: &Table) -> Result<Machine, Diagnostic> {
     let kernel: Option<Spanned<String>> = table.take(&KERNEL)?;
     table.finish()?;
     if let Some(wrong) = kernel.as_ref().filter(|kernel| !may_be_kernel(kernel.get_ref())) {
-        let message = format!("'{}' is no name of a kernel", wrong.get_ref());
+        let message = format!("'{}' is not the name of a kernel", wrong.get_ref());
         return Err(Diagnostic::of_key(wrong.span(), message, &KERNEL));
     }
     if let Some(wrong) = memory

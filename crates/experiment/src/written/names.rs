@@ -77,7 +77,7 @@ pub(crate) fn check_text(key: &str, text: &str, at: &Range<usize>) -> Option<Dia
     })
 }
 
-/// Refuses what is no name of a Debian package: it becomes an argument of apt.
+/// Refuses a name that no Debian package can have: it becomes an argument of apt.
 pub(crate) fn check_package(name: &str, at: Range<usize>) -> Result<(), Diagnostic> {
     let fine = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "+-.".contains(c);
     let first = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
@@ -85,7 +85,7 @@ pub(crate) fn check_package(name: &str, at: Range<usize>) -> Result<(), Diagnost
     {
         return Ok(());
     }
-    let message = format!("'{name}' is no name of a Debian package");
+    let message = format!("'{name}' is not the name of a Debian package");
     Err(Diagnostic::at(at, message, "name one as apt does, as in \"coreutils\""))
 }
 

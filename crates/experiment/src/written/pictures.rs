@@ -77,7 +77,7 @@ impl Picture {
         self.facts.clone()
     }
 
-    /// Name of the layer that it is of.
+    /// Name of the layer whose figures it shows.
     pub(crate) fn layer(&self) -> Option<&str> {
         self.facts.layer.as_deref()
     }
@@ -105,7 +105,7 @@ impl Picture {
             let message = format!("'{}' does not take '{key}'", show.word());
             let takes: Vec<_> =
                 written.iter().filter(|(.., taken)| *taken).map(|(key, ..)| *key).collect();
-            let help = format!("leave it out; beside stage it takes: {}", takes.join(", "));
+            let help = format!("leave it out; in addition to stage it takes: {}", takes.join(", "));
             return Some(Diagnostic::at(self.places.at(key), message, help).fix_by_removing());
         }
         let lacking = match show {

@@ -13,7 +13,7 @@ use units::Nanos;
 pub enum Repeat {
     /// This many times.
     Fixed(u32),
-    /// Until all that is asked is decided, by looks at what there is so far ([`stats::LOOKS`]).
+    /// Until all questions are decided, according to looks at the results so far ([`stats::LOOKS`]).
     Auto {
         /// The largest number of repeats.
         most: Option<u32>,

@@ -1,4 +1,4 @@
-//! `[[reported]]`: figures that the source of an experiment reported, which the page shows beside those found here.
+//! `[[reported]]`: figures that the source of an experiment reported, which the page shows next to those found here.
 
 mod check;
 
@@ -22,12 +22,12 @@ const VALUES: Key = key(
 const VALUE: Key = key("value", "a number", "166.24");
 const HERE: Key = key(
     "here",
-    "the quantity here, where it is another one than the source's",
+    "the quantity here, if it differs from the source's",
     "\"throughput of all threads together\"",
 );
 const SPREAD: Key = key(
     "spread",
-    "the source's spread beside its median",
+    "the source's spread around its median",
     "{ q1 = 116.82, q3 = 229.1, min = 6.99, max = 953.87, std_dev = 89 }",
 );
 const PARTS: [Key; 5] = {
@@ -71,7 +71,7 @@ impl Value {
         table.finish()?;
         if spread.is_some() && figure.subject.metric != OF_EACH_IO {
             let message = format!("'{}' has no spread within a run", figure.subject.metric);
-            let help = format!("take the spread away, or write metric = \"{OF_EACH_IO}\"");
+            let help = format!("remove the spread, or write metric = \"{OF_EACH_IO}\"");
             return Err(Diagnostic::at(places.at("spread"), message, help));
         }
         Ok(Self { figure, value, spread })
@@ -111,7 +111,7 @@ impl Reported {
         Ok(Self { what: what.into_inner(), unit: unit.into_inner(), here, values, places })
     }
 
-    /// Name of the layer that its figures are of, where they are of one.
+    /// Name of the layer that its figures belong to, if they belong to one.
     pub(crate) fn layer(&self) -> Option<&str> {
         self.values.iter().find_map(|one| one.figure.subject.layer.as_deref())
     }
@@ -121,7 +121,7 @@ impl Reported {
         self.places.table()
     }
 
-    /// Returns it in the form of results; values that name no variant are of `otherwise`.
+    /// Returns it in the form of results; values that name no variant belong to the variant `otherwise`.
     pub(crate) fn facts(&self, otherwise: &str) -> ReportedFacts {
         let value = |one: &Value| ReportedValue {
             figure: one.figure.name(otherwise),

@@ -145,7 +145,7 @@ mod tests {
         assert!(again.ends_with("[given]\n\"a.b\" = 3\n\"a.c\" = \"two words\"\n"), "{again}");
         assert_eq!(again.matches("[given]").count(), 1);
         assert!(DeTable::parse(&again).is_ok());
-        // What somebody wrote behind it, or a factor that came later, stays what it is.
+        // Lines that somebody wrote behind it, and a factor that came later, stay as they are.
         let more = format!("{once}\n[[question]]\nmetric = \"iops\"\nlevels = [\n  1,\n]\n");
         assert_eq!(with_set(more.clone(), &[]), more);
         let moved = given(&more, "a.c", "4");

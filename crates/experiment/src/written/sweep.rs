@@ -1,4 +1,4 @@
-//! `sweep` of a load: points that are measured one after another in one cell, each with figures of its own.
+//! `sweep` of a load: points that are measured one after another in one cell, each with separate figures.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,13 +15,13 @@ use crate::written::factors;
 use crate::written::load as loads;
 use crate::written::names;
 
-/// Which keys are swept.
+/// The keys that are swept.
 pub(crate) const SWEEP: Key =
     key("sweep", "lists of values by keys of the load", "{ depth = [1, 16] }");
 /// The bytes that each job keeps in flight; the block size of a point is its share of them.
 const OUTSTANDING: Key = key(
     "outstanding",
-    "sizes, which the depths beside it divide among the I/Os in flight",
+    "sizes, each divided among the I/Os in flight by the depths of the same sweep",
     "[\"4k\", \"64k\"]",
 );
 /// The smallest block of a point, bytes: a sector.
@@ -85,7 +85,7 @@ pub(crate) fn read<'t>(
             "The sweep of '{name}' writes: each point would find what the one before it left"
         );
         let help =
-            "measure each in a cell of its own ([[factor]]), or say sweep_state = \"steady\"";
+            "measure each point in a separate cell ([[factor]]), or say sweep_state = \"steady\"";
         return Err(Diagnostic::at(at, message, help));
     }
     Ok(points)
@@ -112,11 +112,11 @@ pub(crate) fn needless(load: &Table) -> Result<(), Diagnostic> {
         return Ok(());
     }
     let message = "'sweep_state' is about the points of a sweep, and there is none";
-    let help = format!("take it away, or add sweep = {}", SWEEP.example);
+    let help = format!("remove it, or add sweep = {}", SWEEP.example);
     Err(Diagnostic::at(load.place(SWEEP_STATE.name), message, help).fix_by_removing())
 }
 
-/// Checks that each swept key is a key of the load, and has no value beside the sweep.
+/// Checks that each swept key is a key of the load, and has no value outside of the sweep.
 fn check_keys(keys: &[Named<List>], load: &Table) -> Result<(), Diagnostic> {
     let places = load.places();
     for key in keys {
@@ -126,7 +126,7 @@ fn check_keys(keys: &[Named<List>], load: &Table) -> Result<(), Diagnostic> {
             divides(keys, load)?;
             if !has_depth {
                 let message = "'outstanding' is divided by nothing";
-                let help = "sweep depth beside it: depth = [1, 2, 4]";
+                let help = "sweep depth as well: depth = [1, 2, 4]";
                 return Err(Diagnostic::at(key.at.clone(), message, help));
             }
             continue;
@@ -135,8 +135,8 @@ fn check_keys(keys: &[Named<List>], load: &Table) -> Result<(), Diagnostic> {
             return Err(no_key(key.at.clone(), name));
         }
         if places.has(name) {
-            let message = format!("'{name}' is swept, and has a value beside that");
-            return Err(Diagnostic::at(places.at(name), message, "take one of the two away")
+            let message = format!("'{name}' is swept, and has a value outside of the sweep");
+            return Err(Diagnostic::at(places.at(name), message, "leave one of the two out")
                 .fix_by_removing());
         }
     }
@@ -163,7 +163,7 @@ fn divides(keys: &[Named<List>], load: &Table) -> Result<(), Diagnostic> {
         }
         _ => &format!("'{name}' follows from 'outstanding' and 'depth'"),
     };
-    Err(Diagnostic::at(at, message, "take one of the two away").fix_by_removing())
+    Err(Diagnostic::at(at, message, "leave one of the two out").fix_by_removing())
 }
 
 /// Returns all points of the stage called `stage`; `load` holds the keys that they have in common. The last key changes fastest.

@@ -1,4 +1,4 @@
-//! A variant that the file does not have: a copy of one of its variants with other settings, which is measured beside that one.
+//! A variant that the file does not have: a copy of one of its variants with other settings, which is measured together with that one.
 
 use toml::Spanned;
 use toml::de::DeTable;
@@ -80,7 +80,7 @@ impl<'t> Variants<'t> {
         }
         changed.name.clone_from(&trial.name);
         let set = DeTable::parse(&trial.set).map_err(|error| {
-            mistake(format!("The change is no TOML: {error}"), "write KEY = VALUE")
+            mistake(format!("The change is not TOML: {error}"), "write KEY = VALUE")
         })?;
         for (path, value) in set.into_inner() {
             // Mistakes in a value are reported at the variant, since the value is not in the file.

@@ -15,7 +15,7 @@ impl Executor {
     /// leads to now. Names that lead nowhere yet are not held.
     ///
     /// # Errors
-    /// When the name of a released device leads to another one by now, or one of `others` does not exist.
+    /// When the name of a released device now leads to another one, or one of `others` does not exist.
     pub fn hold(&mut self, steps: &[Step], others: &[&str]) -> Result<(), StepError> {
         let needed: Vec<_> = others.iter().filter_map(|name| self.resolve(name).ok()).collect();
         let actions = steps.iter().flat_map(|step| step.undo.iter().chain([&step.action]));

@@ -267,7 +267,7 @@ format:
         record[40] = b'W';
         let read = format.read(&record).unwrap();
         assert_eq!((read.dev, read.sector, read.sectors), (251 << 20 | 3, 2048, 8));
-        // What lies before the data of bcache is none of its I/Os.
+        // An I/O before the data of bcache is not one of its I/Os.
         record[24..28].copy_from_slice(&8_u32.to_le_bytes());
         assert_eq!(format.read(&record), None);
     }

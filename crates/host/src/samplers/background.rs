@@ -1,4 +1,4 @@
-//! Slow probes: each in a thread of its own, which nobody waits for.
+//! Slow probes: each in a separate thread, which nobody waits for.
 //!
 //! At an edge a reading is requested without waiting for it. The reading carries the edge's mark and moment when it begins soon after; one that
 //! cannot, since the one before is still under way, is reported missing at that mark.

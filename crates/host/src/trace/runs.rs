@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(counted(&mixed).runs, 1);
         let scattered: Vec<(u64, u64)> = (0..100).map(|i| (1_000 * (i * 37 % 100), 8)).collect();
         assert_eq!(counted(&scattered).runs, 100);
-        // More streams than are remembered are no runs.
+        // If there are more streams than are remembered, each write counts as a run.
         let many: Vec<(u64, u64)> =
             (0..2).flat_map(|i| (0..129).map(move |s| (s * 100_000 + 8 * i, 8))).collect();
         assert_eq!(counted(&many).runs, 258);

@@ -113,9 +113,9 @@ fn a_partition_table_is_refused_and_so_is_the_disk_of_a_mounted_partition() {
     assert_eq!(kind, ClaimKind::Refused);
     assert!(text.contains("partition table"), "{text}");
 
-    // A kernel that cannot read partition tables is told; one that can has found the partition by itself.
+    // partx helps a kernel that cannot read partition tables; other kernels have found the partition by themselves.
     let _ = Command::new("partx").arg("--add").arg(&disk.device).output();
-    // Where no udev makes the partition's node, one of our own does as well.
+    // If no udev makes the partition's node, the test makes one itself.
     let at = tempfile::tempdir().unwrap();
     let part = at.path().join("partition");
     let name = disk.device.file_name().unwrap().to_str().unwrap();
@@ -245,7 +245,7 @@ fn a_file_that_is_to_be_made_is_taken_by_the_first_claim_under_every_name() {
             assert_eq!(claim_target(name, permit).unwrap_err().kind(), ClaimKind::Refused);
         }
     }
-    // What took its name meanwhile stays, and what was written too.
+    // A file that took its name in the meantime stays, and so does a file that was written to.
     fs::rename(&other, &path).unwrap();
     fs::write(&path, "data").unwrap();
     drop(first);
@@ -366,7 +366,7 @@ fn a_file_whose_loop_device_is_in_use_is_refused_even_when_its_data_may_be_lost(
     let claimed = claim_target(&disk.file, DESTROY).unwrap();
     assert_eq!(refusal(&disk.device, true).unwrap().0, ClaimKind::Refused);
     drop(claimed);
-    // What a loop device upon the loop device needs.
+    // A loop device on top of the loop device is in use as swap.
     let upper = Upper::on(&disk.device);
     let swap = |program: &str| {
         Command::new(program).arg(&upper.0).output().is_ok_and(|output| output.status.success())

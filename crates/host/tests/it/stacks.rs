@@ -158,7 +158,7 @@ impl Machine for Wayward {
     fn intact(&mut self, words: Option<&str>) -> io::Result<()> {
         let meant = words.is_none_or(|words| words.contains("/dev/simulated"));
         match self.replaced() && meant {
-            true => Err(io::Error::other("it is another device by now")),
+            true => Err(io::Error::other("it is another device now")),
             false => Ok(()),
         }
     }

@@ -97,7 +97,7 @@ fn an_event_is_counted_until_its_instance_is_removed() {
 fn where_there_is_no_tracefs_the_count_is_none_and_says_why() {
     const NAME: &str = "where_there_is_no_tracefs_the_count_is_none_and_says_why";
     if std::env::var_os(INSIDE).is_none() {
-        // An empty directory in place of whatever is mounted there.
+        // An empty directory covers whatever is mounted there.
         inside(
             NAME,
             "mount -t tmpfs none /sys/kernel/tracing && mount -t tmpfs none /sys/kernel/debug",

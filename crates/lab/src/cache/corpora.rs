@@ -14,7 +14,7 @@ use crate::{Error, Result};
 
 impl Cache {
     /// Returns the directory of the corpus called `id`, held; where it does not exist, or `whole` finds that it was changed, `make` fills a new one
-    /// with files of `bytes` in all. `waiting` is called once if another process builds something meanwhile.
+    /// with files of `bytes` in all. `waiting` is called once if another process is building something.
     ///
     /// # Errors
     /// When `make` fails, there is no room for so many bytes, or the system refuses; nothing is left of the new directory then.

@@ -29,7 +29,7 @@ pub(super) fn open(dir: &Path) -> Result<Dir> {
     let earlier = names.iter().any(|name| name == BUILD_LOCK);
     let fresh = names.iter().all(|name| name.starts_with('.'));
     match foreign.or(names.first().filter(|_| !earlier && !fresh)) {
-        // Another process may have made it meanwhile.
+        // Another process may have made it in the meantime.
         Some(_) if is_marked(&opened) => {}
         Some(name) => {
             return Err(Error::ForeignCache { dir: dir.to_path_buf(), holds: name.clone() });

@@ -109,7 +109,7 @@ impl GuestSession {
     }
 }
 
-/// The session's whole life. An error means that the host could not be told the outcome; process 1 tries again.
+/// Runs the whole session. An error means that the outcome could not be reported to the host; process 1 tries again.
 pub(super) fn run<E: Into<Box<dyn std::error::Error>>>(
     work: impl FnOnce(&mut GuestSession, &[u8]) -> Result<(), E>,
 ) -> Result<()> {
@@ -145,7 +145,7 @@ pub(super) fn run<E: Into<Box<dyn std::error::Error>>>(
     heard.map_err(Error::system("the host has not heard how it ended"))
 }
 
-/// Tells the host how the session went. An error means that the host could not be told; the failure is on the console then.
+/// Reports to the host how the session went. An error means that the report could not be sent; the failure is then on the console.
 fn finish(sender: &Sender, failure: Option<&str>) -> Result<()> {
     let (kind, last) = match failure {
         None => (FrameKind::Done, &init::monotonic_ns().to_le_bytes()[..]),
@@ -188,7 +188,7 @@ fn wait_for_host(port: &mut File) -> Result<()> {
     }
 }
 
-/// Reads the link in a thread of its own until the host is gone; the machine powers off then.
+/// Reads the link in a separate thread until the host is gone; the machine powers off then.
 fn listen(
     mut port: File,
     interrupts: Arc<Interrupts>,

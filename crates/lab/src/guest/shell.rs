@@ -1,4 +1,4 @@
-//! A shell in the guest, on a console of its own beside the link.
+//! A shell in the guest, on a separate console next to the link.
 
 use std::fs::File;
 use std::process::{Command, ExitStatus, Stdio};

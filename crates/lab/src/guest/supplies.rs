@@ -1,4 +1,4 @@
-//! Mounts the supplies that commands need beside the root.
+//! Mounts the supplies that commands need in addition to the root.
 
 use std::ffi::CString;
 use std::fs;

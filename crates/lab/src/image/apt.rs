@@ -1,4 +1,4 @@
-//! Packages through apt, in directories of our own: no root rights, no change to this machine, no maintainer script.
+//! Packages through apt, in separate directories: no root rights, no change to this machine, no maintainer script.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -61,7 +61,7 @@ impl Root {
         })
     }
 
-    /// Adds a program with the libraries it needs, and with every link beside it that points to it.
+    /// Adds a program with the libraries that it needs, and with every link in its directory that points to it.
     pub(super) fn tool(&mut self, name: &str) -> Result<()> {
         let missing =
             || Error::MissingTool { tool: name.to_owned(), packages: self.packages.clone() };
@@ -140,7 +140,7 @@ pub(super) fn modules(modules: &[Module]) -> Result<Vec<u8>> {
 }
 
 impl Root {
-    /// A library that its package keeps in a folder of its own (`ceph/libceph-common.so.2`) and finds by a run path. In
+    /// A library that its package keeps in a separate folder (`ceph/libceph-common.so.2`) and finds by a run path. In
     /// the guest it stands among the others, where the linker looks anyway.
     fn private_library(&self, name: &str) -> Option<PathBuf> {
         let folders = fs::read_dir(self.unpacked.join(LIBRARIES)).ok()?.flatten();

@@ -47,7 +47,7 @@ pub(super) fn archive(cache: &Cache, spec: &ImageSpec, name: &str, stem: &str) -
     let mirror = spec.mirror.clone().map_or_else(mirror::find, Ok)?;
     let apt = Apt::new(&cache.inside("packages")?, &spec.suite, &mirror, &mirror::keyring()?)?;
     let fetched = || apt.alone(&apt.versioned(name, stem)?);
-    // Lists that exist are used; they are fetched where there are none, or where they turn out to be too old.
+    // Existing lists are used; lists are fetched if there are none, or if they turn out to be too old.
     let archived = fetched().or_else(|_| apt.update().and_then(|()| fetched()))?;
     Ok(archived.path)
 }

@@ -1,4 +1,4 @@
-//! QEMU of a Debian suite, unpacked into the cache beside the guest images: nothing is installed on this machine.
+//! QEMU of a Debian suite, unpacked into the cache of the guest images: nothing is installed on this machine.
 
 use std::fs;
 use std::path::Path;
@@ -30,7 +30,7 @@ impl Qemu {
     ) -> Result<Self> {
         if suite.is_empty() || !suite.bytes().all(|b| b.is_ascii_lowercase() || b == b'-') {
             return Err(Error::BadSpec {
-                what: format!("{suite:?} is no name of a Debian suite"),
+                what: format!("{suite:?} is not the name of a Debian suite"),
                 help: "give one such as bookworm, trixie or sid".into(),
             });
         }
@@ -100,7 +100,7 @@ fn fetch(
     fs::rename(&root, place).map_err(Error::io("cannot move QEMU to", place))
 }
 
-/// Moves the libraries of `/lib` beside those of `/usr/lib`.
+/// Moves the libraries of `/lib` into `/usr/lib`.
 fn join(from: &Path, to: &Path) -> Result<()> {
     let Ok(list) = fs::read_dir(from) else { return Ok(()) };
     fs::create_dir_all(to).map_err(Error::io("cannot make", to))?;

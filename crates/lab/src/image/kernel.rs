@@ -69,7 +69,7 @@ fn usual(apt: &Apt, suite: &str) -> Result<Kernel> {
             near: Vec::new(),
         })
     };
-    // Lists that exist are used; they are fetched where there are none, or where they turn out to be too old.
+    // Existing lists are used; lists are fetched if there are none, or if they turn out to be too old.
     find().or_else(|_| apt.update().and_then(|()| find()))
 }
 

@@ -14,7 +14,7 @@ pub(super) const IMAGE: &str = "linux-image-";
 pub(super) const SPLIT: [&str; 3] = ["linux-binary-", "linux-modules-", "linux-base-"];
 /// The end of the names of the kernels that guests boot.
 const FLAVOUR: &str = "-amd64";
-/// Ends of the names of other flavours, and of packages that are no kernel of their own.
+/// Ends of the names of other flavours, and of packages that do not contain a kernel themselves.
 const OTHERS: [&str; 2] = ["-cloud-amd64", "-rt-amd64"];
 
 /// A package of a kernel.

@@ -96,8 +96,8 @@ impl Modules {
         Ok(())
     }
 
-    /// Returns the modules that a name stands for: the one of that name, or else all that have it as an alias, or only the portable one of these,
-    /// where there is one. Empty for what is built in, and for what the kernel does not have.
+    /// Returns the modules that a name stands for: the one of that name, or else all that have it as an alias, or, if one of these is the portable
+    /// module, only that one. Empty for what is built in, and for what the kernel does not have.
     fn named(&self, name: &str) -> Result<Vec<String>> {
         if self.built_in.contains(name) {
             return Ok(Vec::new());

@@ -29,8 +29,8 @@ pub struct OwnKernel {
 }
 
 impl OwnKernel {
-    /// Takes the kernel in the file `path`, or in the file `vmlinuz` of the directory `path`. Its modules are beside it, as in
-    /// `/usr/lib/modules/RELEASE`, or where a package has them: `../lib/modules/RELEASE` of `boot/vmlinuz-RELEASE`.
+    /// Takes the kernel in the file `path`, or in the file `vmlinuz` of the directory `path`. Its modules are in the same directory, as in
+    /// `/usr/lib/modules/RELEASE`, or where packages have them: for `boot/vmlinuz-RELEASE` in `../lib/modules/RELEASE`.
     pub fn at(path: &Path) -> Result<Self> {
         let file = if path.is_dir() { path.join("vmlinuz") } else { path.to_owned() };
         let file = file.canonicalize().map_err(Error::io("cannot find the kernel", &file))?;
@@ -48,7 +48,7 @@ impl OwnKernel {
         .ok_or_else(|| Error::BadSpec {
             what: format!("the kernel {} has no directory of modules", file.display()),
             help: format!(
-                "put it beside its modules, as vmlinuz in a directory with {BUILT_IN}: make modules_install makes one"
+                "put it into the directory of its modules (which has {BUILT_IN}) as vmlinuz: make modules_install makes one"
             ),
         })?;
         let sha256 = sha256(&bytes);

@@ -7,7 +7,7 @@ use super::kernels::Kernel;
 use super::own_kernel::OwnKernel;
 use crate::needs::ImageNeeds;
 
-/// The Debian suite whose kernel and tools are used unless told otherwise: its 6.12 kernel has dm-vdo.
+/// The Debian suite whose kernel and tools are used by default: its 6.12 kernel has dm-vdo.
 pub const SUITE: &str = "trixie";
 
 /// The kernel of an image.
@@ -18,7 +18,7 @@ pub enum KernelChoice {
     Usual,
     /// One of [`super::Kernels`].
     Listed(Kernel),
-    /// One of the user's own.
+    /// A kernel that the user built.
     Own(OwnKernel),
 }
 

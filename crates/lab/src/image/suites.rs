@@ -1,4 +1,4 @@
-//! The suites that kernels are taken from, each with an apt directory of its own: their lists never mix with those of the userland.
+//! The suites that kernels are taken from, each with a separate apt directory: their lists never mix with those of the userland.
 
 use std::fs;
 use std::path::PathBuf;

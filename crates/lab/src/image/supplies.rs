@@ -32,7 +32,7 @@ const IMAGE: &str = "image.squashfs";
 /// The list of its contents, in the same folder.
 const CONTENTS: &str = "supply.json";
 
-/// The facts that are kept beside an image.
+/// The facts that are stored next to an image.
 #[derive(Serialize, Deserialize)]
 struct Contents {
     size: Bytes,
@@ -96,7 +96,7 @@ impl Builder<'_, '_> {
                 unpack(&archive.path, &root.join("trees").join(corpus))?;
                 listed.push(archive.package);
             }
-            // The guest lays these over its own, whether packages have them or not.
+            // The guest lays these over its own directories, whether packages have them or not.
             for dir in ["usr", "etc", "var"] {
                 let dir = root.join(dir);
                 fs::create_dir_all(&dir).map_err(Error::io("cannot make", &dir))?;
@@ -165,7 +165,7 @@ impl Builder<'_, '_> {
             return Ok(Vec::new());
         }
         let fetch = || apt.plan(packages).and_then(|plan| apt.fetch(packages).map(|()| plan));
-        // Lists that exist are used; they are fetched where there are none, or where they turn out to be too old.
+        // Existing lists are used; lists are fetched if there are none, or if they turn out to be too old.
         fetch().or_else(|_| apt.update().and_then(|()| fetch()))
     }
 

@@ -76,7 +76,7 @@ fn version(path: &Path, leading: &[String]) -> Result<String> {
         .lines()
         .next()
         .map(str::to_owned)
-        .ok_or_else(|| Error::Qemu { why: format!("{} --version said nothing", path.display()) })
+        .ok_or_else(|| Error::Qemu { why: format!("{} --version printed nothing", path.display()) })
 }
 
 fn missing() -> Error {

@@ -140,7 +140,7 @@ fn read_all(mut link: UnixStream, handle: &Handle, state: &State, give: &SyncSen
             Ok(Some(frame)) => {
                 state.note(&frame);
                 if matches!(frame.kind, FrameKind::Done | FrameKind::Failed) {
-                    // A guest that is gone by now needs no confirmation.
+                    // A guest that is already gone needs no confirmation.
                     let _ = handle.heard();
                 }
                 if frame.kind != FrameKind::KernelLog && give.send(frame).is_err() {

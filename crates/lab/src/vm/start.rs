@@ -37,7 +37,7 @@ fn pair() -> Result<Pair> {
 }
 
 impl Vm {
-    /// Starts the machine that `spec` describes, on empty disks. Returns as soon as QEMU runs; the guest comes up meanwhile.
+    /// Starts the machine that `spec` describes, on empty disks. Returns as soon as QEMU runs, while the guest is still booting.
     pub fn start(spec: &VmSpec) -> Result<Self> {
         spec.check()?;
         Self::start_on(spec, &Disks::make(spec)?)

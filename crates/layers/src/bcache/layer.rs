@@ -12,7 +12,7 @@ use crate::probe::Source;
 use crate::settings::{SettingError, size_text};
 use crate::step::{Action, Condition, Step};
 
-/// The part that `detach` takes away.
+/// The part that `detach` removes.
 pub(super) const CACHED: &str = "cache";
 
 const fn action(name: &'static str, about: &'static str, part: PartEffect) -> ActionKind {
@@ -22,12 +22,12 @@ const fn action(name: &'static str, about: &'static str, part: PartEffect) -> Ac
 pub(super) const ACTIONS: &[ActionKind] = &[
     action(
         "detach",
-        "Writes dirty blocks back and takes the cache away; the device stays up without one.",
+        "Writes dirty blocks back and detaches the cache; the device stays up without one.",
         PartEffect::Takes(CACHED),
     ),
     action(
         "attach",
-        "Puts the cache in front of the device again, after a detach; it holds nothing of the device then.",
+        "Puts the cache in front of the device again, after a detach; the cache then holds none of the device's data.",
         PartEffect::Brings(CACHED),
     ),
 ];
@@ -84,7 +84,7 @@ impl Layer for Setup {
         let state = raise::state(at);
         let steps = match request.action {
             "detach" => vec![
-                step("take the cache away", write(format!("{node}/detach"), "1", None)),
+                step("detach the cache", write(format!("{node}/detach"), "1", None)),
                 says("wait until dirty blocks are written back", state, "no cache"),
                 // The state reads `no cache` before the cached device has released the cache.
                 step("wait until nothing uses the cache", let_go(at)),

@@ -1,4 +1,4 @@
-//! Parsers of bcache's attributes, and of the block statistics beside them.
+//! Parsers of bcache's attributes, and of the block statistics next to them in sysfs.
 
 use super::names::{BUCKETS, CACHE, DEVICE, ORIGIN, STATS, WHOLE};
 use crate::machine::parse_diskstats;

@@ -197,8 +197,8 @@ mod tests {
         assert!(found(96.0) && !found(98.0));
     }
 
-    /// What a rule says of a stage in which so much was read of the whole and of the origin, written to the cache and to the whole, with
-    /// what could be had at each of its samples.
+    /// Returns the finding of a rule about a stage in which these amounts were read from the whole and from the origin, and written to the cache and
+    /// to the whole; `available` has the share that was available at each sample.
     fn stage_with(rule: LayerRule, mebibytes: [f64; 4], available: &[f64]) -> Option<Finding> {
         let mut samples = Vec::new();
         let names =

@@ -11,7 +11,7 @@ use crate::settings::{SettingError, Settings, size_text};
 
 /// Modes in which I/Os go through the cache; the first is bcache's default.
 const MODES: [&str; 4] = ["writethrough", "writeback", "writearound", "none"];
-/// The largest number of buckets that is too small: with so few the kernel has none to keep in reserve (`cache_alloc` in super.c), and refuses
+/// The largest number of buckets that is too small: with so few the kernel cannot keep any in reserve (`cache_alloc` in super.c), and refuses
 /// the set.
 const TOO_FEW: u64 = 512;
 /// The largest bucket, bytes: the superblock has 16 bits for its size in sectors.

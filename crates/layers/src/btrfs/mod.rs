@@ -1,4 +1,4 @@
-//! `btrfs`: a btrfs file system on one device, mounted in a directory of its own.
+//! `btrfs`: a btrfs file system on one device, mounted in a separate directory.
 
 mod counters;
 

@@ -105,7 +105,7 @@ impl Setup {
         Err(SettingError::new(
             "sector_size",
             format!(
-                "a device of {} is no multiple of sector_size {}",
+                "the size of the device, {}, is not a multiple of sector_size {}",
                 size_text(bytes),
                 self.sector_size
             ),

@@ -11,7 +11,7 @@ pub(crate) struct NodesTwin {
 }
 
 impl NodesTwin {
-    /// Creates the twin of nodes of these names, none of which exists yet.
+    /// Creates the twin of nodes of these names; no node exists yet.
     pub(crate) fn new(known: Vec<String>) -> Self {
         Self { known, there: BTreeSet::new() }
     }

@@ -11,7 +11,7 @@ pub struct EnvironmentSetting {
     pub place: SettingPlace,
     /// Values that any machine may take.
     pub values: SettingValues,
-    /// The file beside the value that lists the values this machine takes, or holds the largest number.
+    /// The file next to that of the value that lists the values that this machine takes, or holds the largest number.
     pub listed: Option<&'static str>,
     /// Values that a kernel module brings, each with the module.
     pub modules: &'static [(&'static str, &'static str)],
@@ -67,7 +67,7 @@ pub enum SettingValues {
 }
 
 impl EnvironmentSetting {
-    /// Tells whether each device has a value of its own.
+    /// Tells whether each device has a separate value.
     pub fn is_of_device(&self) -> bool {
         matches!(self.place, SettingPlace::Queue(_))
     }

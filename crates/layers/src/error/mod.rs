@@ -137,7 +137,7 @@ impl Layer for Setup {
     }
 }
 
-/// Reads the lines of a table, one of which is `START SECTORS error` or a flakey line that is never up.
+/// Reads the lines of a table; one line is `START SECTORS error` or a flakey line that is never up.
 fn parse_table(text: &str) -> Result<Parsed, ParseError> {
     let wrong = |what| ParseError::form(TABLE, what, text);
     let lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());

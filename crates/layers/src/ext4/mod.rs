@@ -1,4 +1,4 @@
-//! `ext4`: an ext4 file system, mounted in a directory of its own.
+//! `ext4`: an ext4 file system, mounted in a separate directory.
 
 use std::collections::BTreeMap;
 

@@ -13,13 +13,13 @@ pub(crate) const MOUNT_OPTIONS: Key = Key {
     name: "mount_options",
     values: Described([
         "",
-        "options of a mount, joined with commas, none of which names a device or a path",
+        "options of a mount, joined with commas; none may name a device or a path",
         "\"noatime\"",
     ]),
     help: "Further options of the mount.",
 };
 
-/// Further options of the program that makes a file system, of which `example` is one.
+/// Further options of the program that makes a file system, with `example` as an example.
 pub(crate) const fn mkfs_options(example: &'static str) -> Key {
     Key {
         name: "mkfs_options",

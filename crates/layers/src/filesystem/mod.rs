@@ -1,4 +1,4 @@
-//! Common parts of the layers that are file systems: each is made on one block device and mounted in a directory of its own; its space is read by
+//! Common parts of the layers that are file systems: each is made on one block device and mounted in a separate directory; its space is read by
 //! statfs; it is grown and trimmed while mounted. The layer of a file system adds its own tools and counters.
 
 pub(crate) mod keys;

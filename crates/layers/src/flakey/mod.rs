@@ -32,7 +32,7 @@ const KEYS: &[Key] = keys! {
     "up_s", Number(60, (0, LONGEST_S), ["seconds,", ""]), "Time for which it works, counted from when it was raised.";
     "down_s", Number(5, (0, LONGEST_S), ["seconds,", ", not both 0"]), "Time for which it fails after that, before it works again.";
     "fails", OneOf(&["all", "reads", "writes", "drop_writes"]),
-        "What fails meanwhile; drop_writes: writes report success and are lost.";
+        "What fails during down_s; drop_writes: writes report success and are lost.";
 };
 
 pub(crate) const KIND: Kind = Kind {

@@ -186,7 +186,7 @@ impl Group {
         volume: &str,
         nodes: &[&str],
     ) -> Step {
-        // lvm must not prompt; the device is empty, so that there is no signature to ask about.
+        // lvm must not prompt. Since the device is empty, there is no signature to ask about.
         let quiet = ["--wipesignatures", "n", "--zero", "n"];
         self.make(about, &[&quiet, arguments].concat(), volume, nodes)
     }
@@ -265,7 +265,7 @@ impl Group {
         }
     }
 
-    /// A step that takes the cache away from a volume, which stays up; what is dirty is written back first.
+    /// A step that removes the cache of a volume, which stays up; dirty data is written back first.
     pub(crate) fn split(&self, about: &str, volume: &str) -> Step {
         let full = format!("{}/{volume}", self.name);
         let action = self.command("lvconvert", &["--yes", "--splitcache", &full]);

@@ -6,7 +6,7 @@ use crate::kind::{ActionKind, PartEffect};
 use crate::layer::ActionPlan;
 use crate::step::Step;
 
-/// The part that a split takes away.
+/// The part that a split removes.
 pub(crate) const CACHED: &str = "cache";
 
 /// Every action.
@@ -21,7 +21,7 @@ pub(crate) const ACTIONS: &[ActionKind] = &[
     },
     ActionKind {
         name: "split",
-        about: "Writes dirty blocks back and takes the cache away; the volume stays up without one.",
+        about: "Writes dirty blocks back and removes the cache; the volume stays up without one.",
         keys: &[],
         alone: false,
         loses: false,
@@ -37,7 +37,7 @@ pub(crate) const ACTIONS: &[ActionKind] = &[
     },
     ActionKind {
         name: "empty",
-        about: "Writes dirty blocks back, takes the cache away and puts an empty one there.",
+        about: "Writes dirty blocks back and replaces the cache with an empty one.",
         keys: &[],
         alone: false,
         loses: false,
@@ -47,7 +47,7 @@ pub(crate) const ACTIONS: &[ActionKind] = &[
 
 /// The steps of an action; `attach` puts the cache in front of the volume.
 pub(crate) fn act(group: &Group, action: &str, attach: impl Fn() -> Vec<Step>) -> ActionPlan {
-    let split = || group.split("take the cache away from the volume", VOLUME);
+    let split = || group.split("remove the cache of the volume", VOLUME);
     // The undo that removes the cache is due already, since it was first attached.
     let again = || attach().into_iter().map(|step| Step { undo: Vec::new(), ..step }).collect();
     let steps: Vec<Step> = match action {

@@ -58,7 +58,7 @@ fn stalled(
         severity: Severity::Note,
         figures: vec![
             threshold.figure("nothing moved for", seconds),
-            figure("reads that missed meanwhile", misses, Unit::Percent),
+            figure("reads that missed in that time", misses, Unit::Percent),
         ],
         explains_percent: Some(misses),
         no_setting: Some("smq has no setting for its period"),

@@ -6,9 +6,9 @@ use super::ids::{CPU, TICK_S};
 use crate::figures::Window;
 use crate::{ParseError, Parsed};
 
-/// Returns CPU seconds of the machine in a window: `busy_s`, the time of all CPUs without that in which they were idle or taken away by the host
-/// of the machine, and `ticks_s`, the time that clock ticks charged to some task. Idle time is read from the clock (`get_cpu_idle_time_us`);
-/// charged time is sampled by ticks, of which an emulated CPU loses many.
+/// Returns CPU seconds of the machine in a window: `busy_s`, the time of all CPUs except the time in which they were idle or the machine's host used
+/// them for others (steal), and `ticks_s`, the time that clock ticks charged to some task. Idle time is read from the clock (`get_cpu_idle_time_us`);
+/// charged time is sampled by ticks, and an emulated CPU loses many ticks.
 pub fn machine_figures(window: &Window) -> LayerFigures {
     let grew = |names: &[&str]| {
         let ends = window.ends(CPU)?;
@@ -78,7 +78,7 @@ mod tests {
             let fields: Vec<_> = fields.iter().map(|(k, v)| (k.as_str(), v.unwrap())).collect();
             crate::figures::given::sample(at_ns, CPU, mark, &fields)
         };
-        // Ten seconds of two CPUs: 12 s idle, 1 s waiting for I/O, 0.5 s taken away; ticks charged 4 s of the other 6.5.
+        // Ten seconds of two CPUs: 12 s idle, 1 s waiting for I/O, 0.5 s stolen by the host; ticks charged 4 s of the other 6.5.
         let rows = [
             row(0, crate::figures::STAGE_START, "cpu  0 0 0 0 0 0 0 0\ncpu0 1\ncpu1 1\n"),
             row(

@@ -65,7 +65,7 @@ mod tests {
         assert_eq!(numbers["data.read_bytes"], Some(40_960.0));
         assert_eq!(numbers["data.written_bytes"], Some(81_920.0));
         assert_eq!(numbers["data.flushes"], Some(4.0));
-        assert_eq!(numbers["vdo-pool.reads"], None, "absent is no figure, and not 0");
+        assert_eq!(numbers["vdo-pool.reads"], None, "an absent device has no figure, not 0");
     }
 
     #[test]

@@ -90,7 +90,7 @@ static RUN: Metric = metric(
     RUN_BYTES,
     "mean length of a run of writes",
     Unit::Bytes,
-    "Bytes that were written adjacent to each other, whatever the order of writes in flight together. Up to 128 runs are followed at once, such as a journal's beside those of data.",
+    "Bytes that were written adjacent to each other, in whatever order writes that were in flight together arrived. Up to 128 runs are followed at once, such as those of a journal and of data.",
 );
 
 /// The mean size of what a device completes.

@@ -32,7 +32,7 @@ pub enum Unmeasured {
     NoEvents,
     /// The kernel refused to record.
     Refused,
-    /// It is no block device.
+    /// It is not a block device.
     NoDevice,
     /// The kernel reports the ends of its I/Os under another device.
     NoEnds,
@@ -59,7 +59,7 @@ impl Unmeasured {
             Self::NoTracefs => "tracefs is not mounted, or access to it is denied",
             Self::NoEvents => "this kernel has no events of the block layer",
             Self::Refused => "the kernel refused to record its I/Os",
-            Self::NoDevice => "it was no block device when the measurement began",
+            Self::NoDevice => "it was not a block device when the measurement began",
             Self::NoEnds => {
                 "the kernel reports when its I/Os begin, but not under its name when they end"
             }

@@ -244,7 +244,7 @@ mod tests {
         assert_eq!(few, None, "too few I/Os to say anything");
         let quick = [1000.0, 10.0, 0.0, 0.0];
         let fast = found(&SLOW, [quick, quick, quick, [1000.0, 100.0, 0.0, 0.0]]);
-        assert_eq!(fast, None, "a tenth of a millisecond is no slow member");
+        assert_eq!(fast, None, "a tenth of a millisecond does not make a slow member");
     }
 
     #[test]

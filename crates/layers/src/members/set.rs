@@ -17,7 +17,7 @@ const fn member(name: &'static str, optional: bool) -> Input {
     Input { name, wants: InputKind::Block, help, optional }
 }
 
-/// The inputs, of which two must be there.
+/// The inputs; at least two must be there.
 pub(crate) const INPUTS: [Input; 8] = [
     member("member1", false),
     member("member2", false),
@@ -64,7 +64,7 @@ impl<'a> MemberSet<'a> {
         self.inputs.iter().map(|input| self.at.block(input).0).collect()
     }
 
-    /// Returns the bytes of the volume; each member holds one of `shares` equal parts of it, and `beside` bytes of its own.
+    /// Returns the bytes of the volume; each member holds one of `shares` equal parts of it, and `beside` further bytes.
     ///
     /// # Errors
     /// When the members differ in size and no size is given, or cannot hold the size that is given.

@@ -27,7 +27,7 @@ pub(super) static METRICS: &[Metric] = &[
         better: Better::Lower,
         basis: Basis::Counter,
         test: Test::Paired,
-        help: "Bytes that were brought in sync meanwhile, beside the load; not known where the copying started over.",
+        help: "Bytes that were brought in sync while the load ran; not known if the copying started over.",
     },
     Metric {
         id: "mismatches",

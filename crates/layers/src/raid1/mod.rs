@@ -1,4 +1,4 @@
-//! `raid1`: a volume of which each of several devices holds a complete copy: dm-raid, made by lvm2.
+//! `raid1`: a volume with a complete copy on each of several devices: dm-raid, made by lvm2.
 
 mod catalogue;
 mod layer;
@@ -30,7 +30,7 @@ pub(crate) const KIND: Kind = Kind {
     metrics: catalogue::METRICS,
     states: &[State {
         name: "in_sync",
-        about: "Every member holds all of the volume: nothing is copied beside the load.",
+        about: "Every member holds all of the volume: no copying is under way.",
         by: StateMethod::Nothing,
     }],
     charts: catalogue::CHARTS,
@@ -46,7 +46,7 @@ pub(crate) const KIND: Kind = Kind {
     rules: rules::RULES,
     ..Kind::new(
         NAME,
-        "A volume of which each of two to eight devices holds a complete copy: dm-raid (RAID 1), made by lvm2.",
+        "A volume with a complete copy on each of two to eight devices: dm-raid (RAID 1), made by lvm2.",
         include_str!("manual.md"),
         |table| Ok(Box::new(Setup::read(table)?)),
     )

@@ -181,7 +181,7 @@ impl Setup {
         ]
     }
 
-    /// Returns the reason why the pool has no room for every chunk of the volume, if it has none.
+    /// Returns the reason why the pool has no room for every chunk of the volume; `None` if it has room.
     fn too_large(&self, at: &Place) -> Option<SettingError> {
         let (volume, pool) = (self.volume_bytes(at), self.room(at));
         (volume > pool).then(|| {

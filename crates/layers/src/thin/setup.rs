@@ -27,7 +27,7 @@ const WHEN_FULL: [&str; 2] = ["queue", "error"];
 pub(super) const KEYS: &[Key] = keys! {
     "size", Described(["what the chunks of the pool hold", "a size; lvm rounds it up to a multiple of 4 MiB", "\"2G\""]),
         "Size of the volume; a volume larger than the pool is over-provisioned.";
-    "pool_size", Described(["what the device has beside the metadata", "a size; lvm rounds it up to a multiple of 4 MiB", "\"1G\""]),
+    "pool_size", Described(["what the metadata leaves of the device", "a size; lvm rounds it up to a multiple of 4 MiB", "\"1G\""]),
         "Size of the pool's data.";
     "metadata_size", Described(["64 bytes for each chunk, at least 4M", "a size from 4M to 15G", "\"8M\""]), "Size of the pool's metadata.";
     "chunk_size", Size(CHUNK_UNIT, ["a multiple of 64k from 64k to 1G", "\"128k\""]),

@@ -26,7 +26,7 @@ const RESTART: &[Key] = &keys::named([
 ]);
 const GROW: &[Key] = &keys::named(["logical_size", "physical_size"]);
 
-/// Name of the part that the index actions take away and bring back: the deduplication index. Suspending the volume, as a reload of its table or
+/// Name of the part that the index actions remove and bring back: the deduplication index. Suspending the volume, as a reload of its table or
 /// a restart does, opens the index again.
 pub(super) const INDEX: &str = "index";
 
@@ -100,7 +100,7 @@ pub(super) fn act(
             let steps = volume.crash().ok_or_else(|| {
                 SettingError::new(
                     "action",
-                    "the action 'crash' cannot take away the device under a pool of lvm2",
+                    "the action 'crash' cannot remove the device below a pool of lvm2",
                     "add via = \"table\" to the layer",
                 )
             })?;

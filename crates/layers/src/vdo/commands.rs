@@ -1,4 +1,4 @@
-//! Commands that change the settings of a volume that the reader made; the doctor shows them beside the settings of an experiment.
+//! Commands that change the settings of a volume that the reader made; the doctor shows them together with the settings of an experiment.
 
 use std::collections::BTreeMap;
 

@@ -85,12 +85,12 @@ pub(super) fn figures(facts: &FigureFacts) -> LayerFigures {
     figures
 }
 
-/// Returns the growth of a counter; `None` where the volume was restarted meanwhile.
+/// Returns the growth of a counter; `None` if the volume was restarted in between.
 pub(super) fn counted(stats: &Endpoints, field: &str) -> Option<f64> {
     stats.growth(field).filter(|growth| *growth >= 0.0 && !restarted(stats))
 }
 
-/// Tells whether the volume was restarted meanwhile: a counter fell, or its instance number changed.
+/// Tells whether the volume was restarted in between: a counter fell, or its instance number changed.
 fn restarted(stats: &Endpoints) -> bool {
     let shrank =
         COUNTED.iter().any(|(_, field)| stats.growth(field).is_some_and(|grew| grew < 0.0));
@@ -113,7 +113,7 @@ fn level_ratio(stats: Option<Endpoints>, part: &str, whole: &str) -> Option<f64>
 /// Growth of data blocks divided by growth of logical blocks: above this number the writes replaced blocks that were there before.
 const MORE_DATA: f64 = 1.002;
 
-/// 100 x (1 - data / logical), percent; `None` where data grew more than logical blocks or shrank (earlier blocks were replaced), and where
+/// 100 x (1 - data / logical), percent; `None` if data grew more than logical blocks or shrank (earlier blocks were replaced), or if
 /// nothing grew (only discards).
 fn saving(data: Option<f64>, logical: Option<f64>) -> Option<f64> {
     let logical = logical.filter(|logical| *logical > 0.0);
@@ -127,7 +127,7 @@ fn not_zero_share(achieved: Option<&AchievedContent>) -> Option<f64> {
     Some(1.0 - achieved?.zero_percent? / 100.0)
 }
 
-/// CPU seconds of all threads between the marks; `None` where that of one is not known.
+/// CPU seconds of all threads between the marks; `None` if the time of one is not known.
 fn cpu(facts: &FigureFacts) -> Option<f64> {
     let ends = facts.ends("threads")?;
     // The CPU time of threads begins at 0 after a restart of the volume.

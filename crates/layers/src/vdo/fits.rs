@@ -114,7 +114,7 @@ fn slabs(s: &Setup, at: &Place) -> Result<(), SettingError> {
     Ok(())
 }
 
-/// Returns the error for a pool without room for one slab beside its index; it names what takes the room, and what would fit.
+/// Returns the error for a pool without room for its index and one slab; it names the settings that take the room, and the sizes that would fit.
 fn no_slab(s: &Setup, pool: u64) -> SettingError {
     let needs = |slab, memory, sparse| geometry::smallest_pool(slab, memory, sparse);
     let fits = |slab, memory, sparse| needs(slab, memory, sparse) <= pool;

@@ -11,7 +11,7 @@ fn leaves(parser: &'static str, text: &str) -> Result<Vec<Leaf>, ParseError> {
     texts::read(text).map_err(|(what, near)| ParseError::form(parser, what, near))
 }
 
-/// The answer to `stats`: every number as a field, every word as a text; an empty value is no figure.
+/// The answer to `stats`: every number as a field, every word as a text; a field with an empty value has no number.
 pub(crate) fn parse_stats(text: &str) -> Result<Parsed, ParseError> {
     let mut parsed = Parsed::default();
     for (name, value) in leaves(STATS, text)? {
@@ -87,8 +87,8 @@ mod tests {
         assert_eq!(parse_instance(SYNTHETIC).unwrap().texts["instance"], "3");
     }
 
-    /// The statistics message as dm-vdo printed it (Debian's kernel 6.12, target v9.1.0), after 20,000 writes of which
-    /// every second one was a duplicate, with 1500 bytes of each block random and the rest zeros.
+    /// The statistics message as dm-vdo printed it (Debian's kernel 6.12, target v9.1.0), after 20,000 writes; every second one was a duplicate, and
+    /// each block had 1500 random bytes and then zeros.
     const REAL: &str = include_str!("stats-6.12.txt");
 
     #[test]

@@ -43,8 +43,8 @@ pub(super) const DOES: &[(&str, &str)] = &[
     (REQUESTS, "does the work of journal, packer and all zones"),
 ];
 
-/// Returns the percentage of one CPU that the busiest thread of all, and of each kind, took; `None` where a kind is not there, or where threads
-/// were restarted meanwhile.
+/// Returns the percentage of one CPU that the busiest thread of all, and of each kind, took; `None` if a kind is not there, or if threads were
+/// restarted in between.
 pub(super) fn figures(facts: &FigureFacts) -> Vec<(String, Option<f64>)> {
     let known = facts.ends("threads").zip(facts.seconds("threads"));
     let busiest = |is: &dyn Fn(&str) -> bool| {
@@ -61,8 +61,8 @@ pub(super) fn figures(facts: &FigureFacts) -> Vec<(String, Option<f64>)> {
     all.into_iter().chain(kinds).collect()
 }
 
-/// Returns the CPU seconds that threads took between two readings, each of which lists all threads: one that only the second has was started
-/// meanwhile, and all of its time counts. `None` where one is gone or could not be read, since then some time is unknown.
+/// Returns the CPU seconds that threads took between two readings, which both list all threads: a thread that only the second has was started in
+/// between, and all of its time counts. `None` if one is gone or could not be read, since then some time is unknown.
 pub(super) fn grown(ends: &Endpoints, is: impl Fn(&str) -> bool) -> Option<Vec<f64>> {
     let gone = ends.before.keys().any(|name| is(name) && !ends.after.contains_key(name));
     if gone || ends.before.is_empty() {
@@ -77,7 +77,7 @@ pub(super) fn grown(ends: &Endpoints, is: impl Fn(&str) -> bool) -> Option<Vec<f
         .collect()
 }
 
-/// Tells whether a thread is of a kind; several threads of one kind have numbers after the name.
+/// Tells whether a thread belongs to a kind; several threads of one kind have numbers after the name.
 pub(super) fn is_of(kind: &str, name: &str) -> bool {
     let number = name.strip_prefix(kind);
     number.is_some_and(|number| number.bytes().all(|digit| digit.is_ascii_digit()))

@@ -70,8 +70,8 @@ struct State {
 }
 
 impl State {
-    /// Accounts for `content` written blocks, of which `stored` took new space. What they replace is gone, whichever load wrote it: each block
-    /// that was ever written is equally likely to be still there.
+    /// Accounts for `content` written blocks; `stored` of them took new space. The blocks that they replace are gone, whichever load wrote those:
+    /// each block that was ever written is equally likely to be still there.
     fn replace(&mut self, content: f64, stored: f64, covered: f64) {
         let all = self.covered + content;
         let left = if all > 0.0 { (covered / all).min(1.0) } else { 0.0 };

@@ -140,6 +140,6 @@ mod tests {
         let shown = found(6.0, 5.0, "off").unwrap();
         assert!((shown.figures[0].value - 1.1).abs() < 1e-9 && shown.message.contains("burst"));
         assert_eq!(found(10.0, 0.0, "off"), None);
-        assert_eq!(found(600.0, 0.0, "on"), None, "it was told to keep nothing");
+        assert_eq!(found(600.0, 0.0, "on"), None, "its settings make it keep nothing");
     }
 }

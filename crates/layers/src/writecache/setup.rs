@@ -22,7 +22,7 @@ pub(super) const KEYS: &[Key] = keys! {
     "high_watermark", Number(50, (0, 100), ["percent,", ", not below low_watermark"]),
         "Fill of the cache at which writing back begins.";
     "low_watermark", Number(45, (0, 100), ["percent,", ""]), "Fill of the cache at which writing back ends.";
-    "writeback_jobs", Number(0, (0, u32::MAX), ["a whole number", "; 0 is no limit"]), "Most blocks that are written back at once.";
+    "writeback_jobs", Number(0, (0, u32::MAX), ["a whole number", "; 0 means no limit"]), "Most blocks that are written back at once.";
     "autocommit_blocks", whole(65_536, (1, u32::MAX)), "Blocks after which the cache makes its metadata durable by itself.";
     "autocommit_time", Number(1000, (1, 3_600_000), ["milliseconds,", ""]), "Time after which the cache makes its metadata durable without being asked to flush.";
     "max_age", Number(0, (0, 86_400_000), ["milliseconds,", "; 0 is for ever"]),

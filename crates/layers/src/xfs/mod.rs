@@ -1,4 +1,4 @@
-//! `xfs`: an XFS file system, mounted in a directory of its own.
+//! `xfs`: an XFS file system, mounted in a separate directory.
 
 use std::collections::BTreeMap;
 

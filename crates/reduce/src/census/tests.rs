@@ -280,7 +280,7 @@ fn blocks_of_other_sizes_are_counted_and_sized_as_they_are_and_memory_stays_boun
     }
 }
 
-/// Takes away the copies above the mean of contents that are repeated often, and returns how many these were: what a census that saw every block does
+/// Removes the copies above the mean of contents that are repeated often, and returns how many these were: what a census that saw every block does
 /// when it starts sampling, computed from the definition.
 fn without_the_often(copies: &mut HashMap<u64, u64>) -> u64 {
     let mean = copies.values().sum::<u64>().div_ceil((copies.len() as u64).max(1));

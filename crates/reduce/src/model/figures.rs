@@ -82,7 +82,7 @@ pub struct Figures {
     pub fragments: u64,
     /// Physical blocks that are shared.
     pub compressed_blocks: u64,
-    /// Copies that left the packer because their content was written again meanwhile.
+    /// Copies that left the packer because their content was written again while they waited.
     pub cancelled: u64,
     /// Costs of the last sized copies.
     near: NeighbourVariance,

@@ -25,8 +25,9 @@ pub fn bisected(of: &Bisected) -> Markup {
             p.kicker { b { "Fathom" } span { (of.experiment) } span { "bisection of " (of.rungs.len()) } span { (of.figure) } }
             h1 { (of.figure) ": " (of.outcome) }
             @if of.simulated { p.banner { b { "Simulated." } " Nothing was measured: no figure on this page is real." } }
-            p.reading { "Each dot is one pair: the value of a candidate over that of the good end beside it, in the same repeat. The bar is the interval of \
-                         their mean, which leaves out 1.35 %; where it lies wholly on one side of the border, half of what the ends lie apart, the candidate is good or bad." }
+            p.reading { "Each dot is one pair: the value of a candidate divided by that of the good end in the same repeat. \
+                         The bar is the confidence interval of their mean (98.65 %). If it lies wholly on one side of the border, \
+                         which is halfway between the ends, the candidate is good or bad." }
             div.scroll tabindex="0" role="region" aria-label="The list" { table {
                 thead { tr { th.text scope="col" { "List" }
                     th.text scope="col" { "Over the good end; the border is dashed" (scale.labels(of.border)) }
@@ -90,7 +91,8 @@ fn pairs(of: &Bisected) -> Markup {
     let value = |number: f64| wording::value(of.unit, number);
     html! { @if !steps.is_empty() { details { summary { "Every pair in figures" }
         div.scroll tabindex="0" role="region" aria-label="Every pair" { table {
-            thead { tr { th.text scope="col" { "List" } th scope="col" { "Pair" } th scope="col" { "Good end" } th scope="col" { "Beside it" } th scope="col" { "Ratio" } } }
+            thead { tr { th.text scope="col" { "List" } th scope="col" { "Pair" } th scope="col" { "Good end" }
+                th scope="col" { "Compared with it" } th scope="col" { "Ratio" } } }
             tbody { @for (name, step) in &steps { @for (at, pair) in step.pairs.iter().enumerate() { tr {
                 th.name scope="row" { (name) }
                 td { (at + 1) }

@@ -45,14 +45,14 @@ pub fn load(id: &dyn Fn(&str) -> String, index: usize, view: &View) -> Markup {
 /// Returns the charts of the layers over time.
 pub fn layers(id: &dyn Fn(&str) -> String, index: usize, view: &View) -> Markup {
     html! { @if has(view, Part::Layers) {
-        (folded(&id("layers"), "The layers meanwhile", &part(index, view, Part::Layers)))
+        (folded(&id("layers"), "The layers over time", &part(index, view, Part::Layers)))
     } }
 }
 
 /// Returns the charts of CPUs and devices over time.
 pub fn machine(id: &dyn Fn(&str) -> String, index: usize, view: &View) -> Markup {
     let body = html! { (threads(view)) (part(index, view, Part::Machine)) };
-    folded(&id("cpu"), "CPU and devices meanwhile", &body)
+    folded(&id("cpu"), "CPU and devices over time", &body)
 }
 
 /// Tells whether a part of the page has charts other than those on top of the page.
@@ -264,7 +264,7 @@ fn thread_mark(view: &View, percent: f64, threads: usize) -> &'static str {
     }
 }
 
-/// The busiest thread of each kind: a column for each variant, or of many a line, since paper and screens are not as wide as that.
+/// The busiest thread of each kind: a column for each variant, or with many variants a line for each, since paper and screens are not wide enough.
 fn thread_kinds(view: &View) -> Markup {
     let cell = |kind: &ThreadKindRow, variant: usize| {
         html! { td { @match kind.busiest.get(variant).copied().flatten() {

@@ -40,7 +40,7 @@ pub fn tables(view: &View) -> Markup {
     }
 }
 
-/// Returns a table of the figures asked about with a row for each variant; nothing where there are too many for a screen, or where they are levels
+/// Returns a table of the figures asked about with a row for each variant; nothing if there are too many for a screen, or if they are levels
 /// of factors, which have tables of their own.
 pub fn asked_table(view: &View) -> Markup {
     let rows: Vec<_> = view.figures.iter().filter(|row| row.asked).take(ALONE).collect();
@@ -181,7 +181,7 @@ fn comparison(row: &FigureRow, index: usize) -> Markup {
     let Some(comparison) = row.comparisons.get(index).and_then(Option::as_ref) else {
         return html! { td {} };
     };
-    // Zero beside zero has no ratio.
+    // Zero over zero has no ratio.
     if row.is_zero(0) && row.is_zero(index) && comparison.verdict.is_none() {
         return html! { td {} };
     }

@@ -26,7 +26,7 @@ fn table(row: &EffectRow) -> Markup {
     // If there are many, only the sure ones are shown at once.
     let sure = |effect: &&&FactorEffect| effect.verdict != Verdict::Unclear;
     let few = together.len() <= FEW;
-    // Of one run each no p is known: a column of nothing says nothing.
+    // With one run of each variant there are no p-values, and so no column for them.
     let tested = row.found.effects.iter().any(|effect| effect.p_adjusted.is_some());
     let line = |effect| line(effect, tested);
     html! {

@@ -1,4 +1,4 @@
-//! Tables of the experiment's expectations, with source and outcome, and of the figures that the source reported beside those found here.
+//! Tables of the experiment's expectations, with source and outcome, and of the figures that the source reported, with those found here.
 
 use analysis::{Expectation, ExpectationOutcome, Reported, ReportedRow};
 use maud::{Markup, html};

@@ -119,7 +119,7 @@ pub fn has_content(view: &View) -> bool {
     !content_rows(view).is_empty()
 }
 
-/// A share of what was written, as it is told, and all of which it is so: index of a variant and stage.
+/// A share of what was written, as it is shown, and all for which it is the same: index of the variant, and stage.
 struct ContentRow<'a> {
     title: &'a str,
     requested: String,
@@ -128,7 +128,7 @@ struct ContentRow<'a> {
     places: Vec<(usize, Option<&'a str>)>,
 }
 
-/// The shares of what was written, in their order; what is the same of several variants or stages once.
+/// The shares of what was written, in their order; a share that several variants or stages have in common comes once.
 fn content_rows(view: &View) -> Vec<ContentRow<'_>> {
     let percent = units::Unit::Percent;
     let mut rows: Vec<ContentRow> = Vec::new();
@@ -160,7 +160,7 @@ fn content_rows(view: &View) -> Vec<ContentRow<'_>> {
     rows
 }
 
-/// What a row is of: each variant with its stages, or that it is of all.
+/// Returns the variants that a row is about, each with its stages; or that it is about all.
 fn content_of(view: &View, row: &ContentRow) -> Markup {
     let mut variants: Vec<(usize, Vec<&str>)> = Vec::new();
     for (variant, stage) in &row.places {
@@ -183,7 +183,7 @@ fn content_of(view: &View, row: &ContentRow) -> Markup {
     }
 }
 
-/// All variants of which one thing is so are named, up to so many.
+/// Most variants that are named if a row is about all of them.
 const NAMED: usize = 4;
 
 /// Returns what content was asked for and what was handed to the kernel; nothing where nothing was written.

@@ -11,9 +11,9 @@ use crate::wording::{self, NONE};
 /// Most rows of a result in the table, which should fit on a screen: with more, its headline is shown instead.
 const MOST_ROWS: usize = 9;
 
-/// A row for each operation or layer of each variant of which something is known, a column for each figure that any of these results asks
-/// about; of a sweep, of many variants, or of a result that is the only one of its experiment the headline. A variant is shown against its base; what
-/// cannot be compared by its own figure.
+/// Returns the table of all results: a row for each operation or layer of each variant with a known figure, a column for each figure that these
+/// results ask about. A result with too many rows, or that is the only one of its experiment, is shown by its headline instead. A variant is compared
+/// with its base; where that is not possible its own figure is shown.
 pub fn overview(views: &[View]) -> Markup {
     let columns = columns(views);
     let answers = || views.iter().map(|view| answer_rows(view, views));
@@ -87,8 +87,8 @@ fn columns(views: &[View]) -> Vec<(&str, &str)> {
     columns
 }
 
-/// The rows of a result, by variant and scope; none where nothing is known, or its headline says more: than so many would, or than figures that no
-/// other result has.
+/// Returns the rows of a result, by variant and scope; none if nothing is known, or if the headline is shown instead: there would be too many
+/// rows, or no other result is of the same experiment.
 fn answer_rows<'a>(view: &'a View, views: &[View]) -> Vec<(usize, &'a Scope)> {
     let namesakes = views.iter().filter(|other| other.experiment == view.experiment).count();
     if namesakes < 2 && view.headline.is_some() {

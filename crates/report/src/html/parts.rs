@@ -153,10 +153,10 @@ fn one(finding: &Finding, also: &[&Finding]) -> Markup {
     }
 }
 
-/// More than so many of which one thing is said are counted, and named behind a word.
+/// Most further subjects of a finding that are shown at once; more of them are counted, and shown on a click.
 const NAMED: usize = 4;
 
-/// Returns what a finding is of: all by name, or the first and how many more.
+/// Returns the subjects of a finding: all by name, or the first and how many more.
 fn subjects(first: &str, others: &[&str]) -> String {
     if others.len() > NAMED {
         return format!("{first} and {} more", others.len());
@@ -164,14 +164,14 @@ fn subjects(first: &str, others: &[&str]) -> String {
     names(&[&[first][..], others].concat())
 }
 
-/// The findings that say of something else what the first says.
+/// Returns the findings that say the same about other subjects.
 fn each(first: &Finding, also: &[&Finding]) -> Markup {
     html! { @for other in also {
         p.soft { b { (other.subject.as_deref().unwrap_or_default()) } ": " (doctor::also(first, other)) }
     } }
 }
 
-/// The share of a limit: of several from the least to the most.
+/// Returns the share of a limit; for several subjects the range, from the least to the most.
 fn share(most: f64, also: &[&Finding]) -> String {
     let least = also.iter().filter_map(|other| other.explains_percent).fold(most, f64::min);
     let [least, most] = [least, most].map(|percent| format!("{percent:.0}"));

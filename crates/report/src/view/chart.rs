@@ -152,8 +152,8 @@ impl Chart {
         values.filter(|y| *y > 0.0).min_by(f64::total_cmp)
     }
 
-    /// Tells whether a line lies on the axis beside one that is very much higher: only a logarithmic axis shows both. A line that begins with zeros
-    /// counts from its first other value.
+    /// Tells whether one line is so much higher than another that on a linear axis the other would look like zero: only a logarithmic axis shows
+    /// both. A line that begins with zeros counts from its first other value.
     pub(super) fn lies_on_the_axis(&self) -> bool {
         let begun = |s: &Series| -> Vec<f64> {
             s.y.iter().flatten().copied().skip_while(|y| *y == 0.0).collect()

@@ -196,7 +196,8 @@ struct Matrix {
 }
 
 impl Matrix {
-    /// Makes the matrix; `None` where a variant lacks a level of a factor, where there are few variants, or where all would be in one line or column.
+    /// Makes the matrix; `None` if a variant lacks a level of a factor, two variants have the same place, there are fewer than three, or all would
+    /// be in one line or column.
     fn of(plan: &PlanFacts) -> Option<Self> {
         let across = plan.factors.iter().rev().max_by_key(|factor| factor.levels.len())?;
         let others = || plan.factors.iter().filter(|factor| factor.name != across.name);

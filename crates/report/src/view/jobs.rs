@@ -167,7 +167,7 @@ mod tests {
     use super::*;
     use crate::view::Scale;
 
-    /// The made-up result, each row of which two jobs did: the second the given part.
+    /// The made-up result with `jobs` jobs, each with the rows of the whole load; the second one with only `part` of the I/Os.
     fn set(jobs: u32, part: f64) -> ResultSet {
         let mut set = fixture::result();
         for cell in &mut set.cells {
@@ -210,7 +210,7 @@ mod tests {
             all[0].series.iter().filter(|s| s.bold()).map(|s| s.name.as_str()).collect();
         assert_eq!(bold.len(), 2, "{bold:?}");
         assert!(bold.contains(&"job 1, the slowest"), "{bold:?}");
-        // One that has rows of one repeat alone is no slower for it.
+        // A job with rows of only one repeat does not count as slower for that.
         let mut fewer = set(12, 0.5);
         for cell in fewer.cells.iter_mut().skip(2) {
             cell.rows.retain(|row| !matches!(row, Row::Job(row) if row.job == 3));

@@ -89,10 +89,10 @@ fn chart(
     }
 }
 
-/// The most that a level changes, as a share of itself, of which nothing is seen above an axis from zero.
+/// Change of a line, as a share of its highest value, below which it looks flat on an axis from zero.
 const STILL: f64 = 0.01;
 
-/// A chart whose lines hardly leave their level as what they grew by: above an axis from zero a finding about it would be a flat line.
+/// Turns a chart whose lines hardly change into one of their growth: on an axis from zero they would look flat, and findings may be about them.
 fn as_growth(mut chart: Chart) -> Chart {
     let hardly = |series: &Series| {
         let values = || series.y.iter().flatten().copied();
@@ -154,7 +154,7 @@ fn used(set: &ResultSet) -> impl Iterator<Item = &'static Kind> {
     ::layers::kinds().iter().filter(move |kind| used.contains(kind.name))
 }
 
-/// Returns the threads of this result's layers of which there can be only one, each with its work first.
+/// Returns the kinds of threads of this result's layers of which there can be only one, each with its work first.
 pub fn single_threads(set: &ResultSet) -> Vec<String> {
     used(set).flat_map(|kind| kind.threads.single).map(|name| layers::thread(name)).collect()
 }

@@ -103,7 +103,7 @@ fn device(set: &ResultSet, variant: usize, column: &str, words: &str) -> Chart {
     }
 }
 
-/// Largest difference between two lines of which one would hide the other, as a share of the sum of their larger values.
+/// Largest difference at which two lines count as one, since one would hide the other; as a share of the sum of the larger values.
 const SAME: f64 = 0.01;
 
 /// Tells whether the lines of two devices lie on each other in every repeat.

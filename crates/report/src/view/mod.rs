@@ -133,7 +133,7 @@ pub struct View {
     pub ladders: Vec<LadderRow>,
     /// The expectations, with their outcomes.
     pub expectations: Vec<Expectation>,
-    /// Figures that the experiment's source reported, beside those found here.
+    /// Figures that the experiment's source reported, with those found here.
     pub reported: Vec<Reported>,
     /// Spread of throughput over the intervals, as in the thesis on VDO.
     pub spread: Vec<SpreadRow>,

@@ -68,10 +68,9 @@ fn drawn(look: &Look, lines: Vec<Line>, of_all: bool) -> Vec<Series> {
     }
 }
 
-/// The median over the repeats on a grid of the usual distance between points, each at the mean time of the runs' own points that it is made of:
-/// the line stands where they do. Where fewer than half of
-/// the repeats have a value there is none. The line ends where no more than half of the runs go on, since one that is left is no median, or where the
-/// first of all ended.
+/// Returns the median over the repeats, on a grid whose step is the usual distance between points. Each point lies at the mean time of the runs' own
+/// points that it is computed from. There is a gap where fewer than half of the repeats have a value. The line ends when half of the runs or more
+/// have ended, because a single run that is left is not a median; with `of_all`, when the first run has ended.
 fn median_line(lines: &[Line], of_all: bool) -> (Vec<f64>, Vec<Option<f64>>) {
     let step = step(lines);
     let mut bins: BTreeMap<i64, Vec<(f64, f64)>> = BTreeMap::new();
@@ -150,7 +149,7 @@ mod tests {
         let bold = |series: Vec<Series>| series.last().unwrap().y.clone();
         let lines = || vec![fast.clone(), slow.clone()];
         assert_eq!(bold(with_median_of_all(&look, lines())), [Some(7.5), Some(15.0), Some(22.5)]);
-        // One run that is left is no median of two; of three it is one of two.
+        // Of two runs the line ends with the shorter one; of three it goes on while two are left.
         assert_eq!(bold(with_median(&look, lines())).len(), 3);
         let three = vec![fast.clone(), slow.clone(), slow.clone()];
         assert_eq!(bold(with_median(&look, three))[3..], [Some(20.0), Some(25.0)]);

@@ -7,7 +7,7 @@ use units::Unit;
 
 use super::{Axis, Cell, Chart, FigureRow, Mark, Part, Scale, Series, Shape};
 
-/// The most strips: more would say little more.
+/// The most strips: more would add little.
 const MOST: usize = 3;
 /// Fewest repeats for a strip: with fewer the tables suffice.
 const REPEATS: usize = 3;

@@ -74,7 +74,7 @@ struct Sides<'a> {
     ios: Option<(f64, f64)>,
 }
 
-/// Returns the reasons; `None` where nothing changed, or where no counter explains it.
+/// Returns the reasons; `None` if nothing changed, if no counter explains it, or if there are too many variants.
 pub fn why(
     set: &ResultSet,
     variants: &[Variant],
@@ -263,7 +263,7 @@ impl Sides<'_> {
             return None;
         }
         let part = self.part(&row.metric).filter(|_| self.change.worse);
-        // CPU time that does not depend on the load rises per I/O when I/Os get fewer, which is no reason, unless a layer counts it as its own.
+        // CPU time that does not depend on the load rises per I/O when I/Os get fewer. That explains nothing, unless a layer counts it as its own.
         let (of_base, of_new) = self.ios.unwrap_or((1.0, 1.0));
         let (was, is) = (before * of_base, after * of_new);
         let all = if self.change.worse { is > CHANGED * was } else { was > CHANGED * is };

@@ -30,12 +30,13 @@ pub fn compared(unit: Unit, comparison: &MetricComparison) -> String {
     comparison.ratio.map(ratio).or_else(difference).unwrap_or_else(|| NONE.to_owned())
 }
 
-/// Tells whether there is no ratio because both sides are zero.
+/// Tells whether there is no ratio because both sides are the same: zero in every run, or without any difference.
 pub(super) fn equal(comparison: &MetricComparison) -> bool {
     let none = |difference: stats::Difference| {
-        difference.value == 0.0 && difference.interval.is_none_or(|i| i.low == 0.0 && i.high == 0.0)
+        difference.value == 0.0
+            && difference.interval.is_some_and(|i| i.low == 0.0 && i.high == 0.0)
     };
-    comparison.ratio.is_none() && comparison.difference.is_some_and(none)
+    comparison.ratio.is_none() && (comparison.all_zero || comparison.difference.is_some_and(none))
 }
 
 /// For figures not asked about: the relative difference between a ratio and that of the medians from which the latter is shown too.
@@ -182,8 +183,8 @@ pub fn of_few_ios(comparison: &MetricComparison) -> Option<&'static str> {
     }
 }
 
-/// Describes how many repeats would decide, or that there are too few to decide anything; `None` where that is not known, and for a single run, where
-/// it is obvious.
+/// Describes how many repeats would decide, or that there are too few to decide anything; `None` if that is not known, and for a single run, for
+/// which it is obvious.
 pub fn repeats_needed(comparison: &MetricComparison) -> Option<String> {
     if wants_repeats(comparison) && comparison.n > 1 && of_few_ios(comparison).is_none() {
         return Some(format!("fewer than {LEAST_REPEATS} repeats decide nothing"));
@@ -244,8 +245,8 @@ pub fn wants_repeats(comparison: &MetricComparison) -> bool {
     comparison.verdict == Some(Verdict::Unclear) && comparison.n < LEAST_REPEATS
 }
 
-/// Returns a note that there are too few runs for an interval: `2 runs give no interval`; `None` where there is one, where the figure is not asked
-/// about, and for a single run, where it is obvious.
+/// Returns a note that there are too few runs for an interval: `2 runs give no interval`; `None` if there is one, if the figure is not asked
+/// about, and for a single run, for which it is obvious.
 pub fn no_interval(comparison: &MetricComparison) -> Option<String> {
     let Comparison { n, low, difference, verdict, .. } = **comparison;
     let bounded = low.is_some() || difference.is_some_and(|of| of.interval.is_some());

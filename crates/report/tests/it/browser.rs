@@ -74,7 +74,7 @@ const WIDER: &str = "[...document.querySelectorAll('body *')].filter(e => !e.clo
 const CUT: &str = "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth + 1) \
     .map(e => e.getAttribute('aria-label') + ' ' + e.clientWidth + ' of ' + e.scrollWidth)";
 
-/// Tables of which paper would show the beginning alone.
+/// Tables that would be cut off on paper.
 const SHORT: &str = "[...document.querySelectorAll('.scroll')].filter(e => e.scrollHeight > e.clientHeight + 1) \
     .map(e => e.getAttribute('aria-label') + ' ' + e.clientHeight + ' of ' + e.scrollHeight)";
 

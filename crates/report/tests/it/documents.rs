@@ -54,7 +54,7 @@ fn paths(value: &Value, path: &str, found: &mut BTreeSet<String>) {
 }
 
 fn is_figure(value: &Value) -> bool {
-    // A spread has a median beside other figures.
+    // A spread has a median, too, but also a mean.
     value.get("median").is_some() && value.get("mean").is_none()
 }
 
@@ -116,7 +116,7 @@ fn a_state_stands_on_the_page_and_in_json_with_what_proves_it_and_what_does_not(
     assert!(!none.contains("States before the measurement"));
 }
 
-/// The same, its measured loads by two jobs, of which the second does a fiftieth; their figures where `each` asks for them.
+/// Gives the measured loads of `set` two jobs, the second with a fiftieth of the I/Os; with figures of their own if `each` is set.
 fn with_jobs(mut set: ResultSet, each: bool) -> ResultSet {
     for cell in &mut set.cells {
         let stages = cell.record.iter_mut().flat_map(|record| &mut record.stages);

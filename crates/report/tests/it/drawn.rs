@@ -38,7 +38,7 @@ fn a_line_on_the_axis_beside_a_high_one_has_a_logarithmic_axis() {
         }
     }
     assert_eq!(over_time(&curve(&set)), Scale::Log);
-    // So do boxes, of which each is still drawn.
+    // Boxes get a logarithmic axis, too, and all of them are drawn.
     let view = given::view(&set);
     let boxes = view.charts.iter().find(|chart| chart.id.starts_with("boxes-")).unwrap();
     assert_eq!((boxes.y.scale, boxes.series.len()), (Scale::Log, 2));

@@ -5,7 +5,7 @@ use results::read::ResultSet;
 
 use crate::given;
 
-/// The made-up result with a cache in place of the volume, which says both shares of hits.
+/// The made-up result with a cache instead of the volume; it reports both shares of hits.
 fn cached() -> ResultSet {
     let mut set = fixture::result();
     for layer in set.manifest.plan.variants.iter_mut().flat_map(|variant| &mut variant.stack) {

@@ -72,7 +72,7 @@ mod given {
                     Some(CommandFigures { elapsed_s: Some(3.0), ..CommandFigures::default() });
             }
         }
-        // A thread that is busy: a limit with a change that would take it away.
+        // A thread that is busy: a limit that a change of a setting would remove.
         let vdo = &mut set.manifest.plan.variants[1].stack[1].settings;
         vdo.insert("cpu_threads".into(), "1".into());
         for row in set.cells.iter_mut().flat_map(|cell| &mut cell.rows) {
@@ -236,7 +236,7 @@ mod given {
         set
     }
 
-    /// A result of which every word that others choose tries to break out of the page.
+    /// A result in which every text that others choose tries to break out of the page.
     pub fn hostile() -> ResultSet {
         const EVIL: &str =
             "</script><script>alert(1)</script>\"'><img src=x onerror=alert(1)>\u{1b}[31m";

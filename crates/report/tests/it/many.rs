@@ -31,7 +31,7 @@ fn a_sweep_is_one_table_of_points_by_variants_on_the_terminal_and_the_page() {
             "{line}"
         );
     }
-    // No point has rows of its own beside that.
+    // No point has rows of its own in addition.
     assert!(!terminal.contains("randwrite in random-write depth="), "{terminal}");
     assert!(!figures(&page).contains("Operation randwrite"), "rows of points");
     assert_eq!(figures(&page).matches("IOPS of randwrite in random-write</h3>").count(), 1);
@@ -374,7 +374,7 @@ fn results_of_different_experiments_are_a_line_each_with_their_headlines() {
         assert!(table.contains(view.trust.text.as_str()), "{table}");
     }
     assert_eq!(table.matches("<tr").count(), 3, "{table}");
-    // Two of one experiment are held against each other.
+    // Two of one experiment are compared by their rows.
     let three = all_results(&[one.clone(), other, one]);
     assert!(three.contains("3 results of 2 experiments"), "{three}");
     assert!(three.contains("over plain"), "{three}");

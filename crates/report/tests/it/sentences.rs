@@ -55,7 +55,7 @@ fn of_few_runs_it_is_told_that_they_decide_nothing() {
     assert!(terminal.contains(" of “plain” [0.366, 0.406]"), "{terminal}");
     assert!(terminal.contains("2.6× the p99 latency (unclear,"), "{terminal}");
     assert!(!terminal.contains("p ="), "no p where the verdict wants repeats: {terminal}");
-    assert!(!terminal.contains("Verdict: unclear"), "it is said of each figure: {terminal}");
+    assert!(!terminal.contains("Verdict: unclear"), "it stands at each figure: {terminal}");
     assert!(page.ends_with("Verdict: unclear."), "{page}");
 }
 
@@ -152,7 +152,7 @@ fn a_point_of_a_sweep_that_is_asked_about_alone_is_told_by_its_name() {
     assert!(page.starts_with(start), "{page}");
 }
 
-/// The headline of a page, which is of few words.
+/// The headline of a page, which is short.
 fn headline(result: &ResultSet) -> String {
     let view = given::view(result);
     let text = view.headline.clone().unwrap();
@@ -293,7 +293,7 @@ fn a_sweep_is_told_by_the_unit_of_its_figure_and_over_equal_ranges_alone() {
     let latency = alone("latency_p99_ns");
     let open = "no change of p99 latency of random writes can be told; runs of plain overlap";
     assert!(latency.contains(open), "{latency}");
-    // One lacks the lowest depth: it is not told as if it had it.
+    // One lacks the lowest depth: the sentence does not include it.
     let mut set = given::swept();
     for cell in set.cells.iter_mut().filter(|cell| cell.entry.variant == "vdo") {
         cell.record.as_mut().unwrap().stages.pop();

@@ -1,4 +1,4 @@
-//! The page that holds the figures of sources against those found here.
+//! The page that compares the figures of sources with those found here.
 
 use report::sources::{MARK, markdown};
 use results::model::{

@@ -130,8 +130,8 @@ pub struct AgeingFigures {
     /// Used share of the file system, by its own account, after the freed space was filled; less than asked for where it ran out of space or inodes.
     #[serde(default)]
     pub filled_percent: Option<f64>,
-    /// Read speed of files of the same size that were written one after the other on the same file system before it was aged; `None` where there was
-    /// no room for them, or where a rule ended the rounds early, so that the grown files are smaller than those.
+    /// Read speed of files of the same size that were written one after the other on the same file system before it was aged; `None` if there was
+    /// no room for them, or if a rule ended the rounds early, so that the grown files are smaller than those.
     pub fresh_read_bytes_per_s: Option<f64>,
     /// Read speed of the files that grew.
     pub aged_read_bytes_per_s: Option<f64>,

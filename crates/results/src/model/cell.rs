@@ -68,7 +68,7 @@ pub struct CellRecord {
     /// The machine that ran it: kernel, CPUs, memory and what else is known; empty in results of earlier versions and in simulations.
     #[serde(default, skip_serializing_if = "MachineFacts::is_empty")]
     pub ran_on: MachineFacts,
-    /// The load of other programs on the machine that ran it (the guest, where there is one) meanwhile.
+    /// The load of other programs, while it ran, on the machine that ran it (the guest, if there is one).
     #[serde(default)]
     pub machine: Option<MachineLoad>,
 }

@@ -98,7 +98,7 @@ impl Grounds {
     }
 }
 
-/// Figures that a source reported, to be shown beside what is found here.
+/// Figures that a source reported, to be shown with those found here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReportedFacts {
     /// The source's name for them (`table 5.1, median`).

@@ -128,7 +128,7 @@ pub struct LoadSummary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<TreeFacts>,
     /// The durations of pauses of a second or more in which Fathom itself did not run during the load, nanoseconds; empty in results from before
-    /// 2026-11-27, where only a notice tells of them.
+    /// 2026-11-27, where only a notice reports them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stood_still_ns: Vec<u64>,
     /// Notices for the reader, in sentences.
@@ -184,7 +184,7 @@ impl LoadSummary {
         if measured > 0.0 { (measured + ramp) / measured } else { 1.0 }
     }
 
-    /// Returns the slowest and the fastest job by their I/Os per second; `None` unless there are several, and where one of them did not run.
+    /// Returns the slowest and the fastest job by their I/Os per second; `None` if there is only one, or if one of them did not run.
     pub fn slowest_and_fastest(&self) -> Option<(&JobSummary, &JobSummary)> {
         let rates: Option<Vec<_>> = self.jobs.iter().map(|job| Some((job.iops()?, job))).collect();
         let rates = rates.filter(|rates| rates.len() > 1)?;
@@ -192,8 +192,8 @@ impl LoadSummary {
         Some((rates.iter().min_by(by_rate)?.1, rates.iter().max_by(by_rate)?.1))
     }
 
-    /// Returns the I/Os per second of the slowest job, percent of the fastest's: 100 where all did the same, 0 where one did nothing. `None`
-    /// where there is only one job, and where none did anything.
+    /// Returns the I/Os per second of the slowest job, percent of the fastest's: 100 if all did the same, 0 if one did nothing. `None` if
+    /// there is only one job, if one of them did not run, and if none did anything.
     pub fn slowest_job_percent(&self) -> Option<f64> {
         let (slowest, fastest) = self.slowest_and_fastest()?;
         let fastest = fastest.iops().filter(|&iops| iops > 0.0)?;

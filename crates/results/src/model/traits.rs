@@ -12,7 +12,7 @@ pub struct StageTraits {
     /// Tells whether the time that it takes is a figure, though it is neither a load nor a command.
     #[serde(default)]
     pub timed: bool,
-    /// Tells whether it takes layers down, so that they cannot be read meanwhile.
+    /// Tells whether it takes layers down, so that they cannot be read while it lasts.
     #[serde(default)]
     pub down: bool,
 }

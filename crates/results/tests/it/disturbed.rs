@@ -1,4 +1,4 @@
-//! Which cells something else on the machine disturbed.
+//! Cells that something else on the machine disturbed.
 
 use results::disturbances;
 use results::model::MachineLoad;

@@ -76,7 +76,7 @@ fn a_failed_cell_a_lost_record_and_damaged_rows_make_a_result_incomplete() {
          rows are damaged in 1 places"
     );
     assert_eq!(read.cells[1].reason(), Some(reason.as_str()));
-    assert!(!read.cells[0].recovered.is_empty(), "rows still tell of it");
+    assert!(!read.cells[0].recovered.is_empty(), "its rows still describe it");
     assert!(read.cells[3].done());
 }
 

@@ -59,7 +59,7 @@ struct Lines {
 impl Write for Lines {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.lines += bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
-        // Lines before the first row's are not told apart: they are few.
+        // Lines that are not rows count as rows: they are few.
         self.furthest = self.furthest.max(self.read.get().saturating_sub(self.lines * self.row));
         Ok(bytes.len())
     }

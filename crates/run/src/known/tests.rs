@@ -51,7 +51,7 @@ fn composed(text: &str, run_tag: &str) -> Plan {
     experiment::compose("test", text, &choices).unwrap()
 }
 
-/// The plan of an experiment whose loads drive a file of `folder`, or files below it, in place of the stack.
+/// The plan of an experiment whose loads drive a file of `folder`, or files below it, instead of the stack.
 fn plan(text: &str, folder: &Path) -> Plan {
     let mut plan = composed(text, "00000000");
     let offers = plan.cells[0].stages.iter_mut().flat_map(|stage| {
@@ -72,7 +72,7 @@ fn plan(text: &str, folder: &Path) -> Plan {
     plan
 }
 
-/// What a cell left: its last record, and itself where it goes on elsewhere.
+/// The remains of a cell: its last record, and the cell itself if it goes on elsewhere.
 type Left = (Option<CellRecord>, Option<SuspendedCell>);
 
 /// Runs the cell of an experiment with these stages on a machine, or goes on with it on another one whose clock is five seconds ahead.

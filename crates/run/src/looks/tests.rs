@@ -18,7 +18,7 @@ use crate::{
     Cells, ExperimentSource, HostReply, LAB, Message, Mission, RunOutcome, RunRequest, Start,
 };
 
-/// Guests whose cells are made up, one of which dies at a cell.
+/// Guests whose cells are made up; one guest dies at a cell.
 struct Twins {
     made_up: ResultSet,
     missions: Vec<Cells>,
@@ -27,7 +27,7 @@ struct Twins {
     /// The cell in which the machine boots anew.
     reboots_at: Option<usize>,
     disks: Vec<GuestDisks>,
-    /// Times that the host told cells that went on.
+    /// Times that the host sent to cells that went on.
     times: Arc<Mutex<Vec<u64>>>,
 }
 
@@ -43,7 +43,7 @@ struct Twin {
     times: Arc<Mutex<Vec<u64>>>,
 }
 
-/// When a cell stops at a reboot, nanoseconds since its epoch.
+/// The time at which a cell stops at a reboot, nanoseconds since its epoch.
 const STOPPED_NS: u64 = 7_000_000_000;
 
 impl Guests for Twins {
@@ -176,7 +176,7 @@ struct Ran {
     disks: Vec<GuestDisks>,
     times: Vec<u64>,
     looked: Vec<Event>,
-    /// What was told last, and how often it was.
+    /// The last event that was reported, and how often.
     last: (Event, usize),
 }
 

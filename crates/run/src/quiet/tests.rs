@@ -11,7 +11,7 @@ fn quiet(text: &str) -> QuietMachine {
     text.parse().unwrap()
 }
 
-/// Returns what is told, and what the manifest keeps of the cells, when others take these shares, one in each window.
+/// Returns the reported lines, and the shares that the manifest keeps for the cells, when others take these shares, one in each window.
 fn notices(
     limit: &str,
     shares: &'static [Option<f64>],

@@ -97,7 +97,7 @@ fn every_shipped_experiment_runs_on_simulated_layers_without_a_figure_that_canno
     }
 }
 
-/// A layer of a kind on devices of its own, and stages before the work that is measured.
+/// A layer of a kind on separate devices, and stages before the work that is measured.
 fn alone(kind: &Kind, settings: &str, stages: &str) -> String {
     let needed = kind.inputs.iter().filter(|input| !input.optional);
     let inputs: Vec<&str> = needed.map(|input| input.name).collect();
@@ -174,7 +174,7 @@ fn look(target: &str) -> String {
     )
 }
 
-/// A volume of VDO and a plain one beside it, which is the last entry; `target` is what is written to.
+/// A volume of VDO and a plain one, which is the last entry; `target` is the one that is written to.
 fn beside(target: &str) -> String {
     format!(
         "name = \"x\"\nabout = \"x\"\nrepeat = 1\n[devices.data]\nsize = \"7G\"\n[devices.other]\nsize = \"2G\"\n\

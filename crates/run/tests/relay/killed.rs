@@ -337,7 +337,7 @@ fn a_device_that_the_kernel_calls_otherwise_in_another_cell_is_taken_down_under_
     raise(&mut ledger, &mut first, &plan.cells[0]);
     assert!(first.undo_all().iter().all(|undone| undone.error.is_none()));
     write(&mut ledger, &mut first, 0, true);
-    // The name that the device of the first cell had is by now that of somebody else's.
+    // The name that the device of the first cell had now belongs to somebody else's device.
     kernel.add(1, LATER);
     let before = kernel.attributes.lock().unwrap().clone();
     raise(&mut ledger, &mut executor(&kernel), &plan.cells[1]);

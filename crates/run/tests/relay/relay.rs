@@ -1,4 +1,4 @@
-//! A layer that nobody has, and that has no names: the kernel knows it by a UUID, names its device itself, and is told everything through
+//! A layer that nobody has, and that has no names: the kernel knows it by a UUID, names its device itself, and receives every setting through
 //! attributes.
 
 use std::collections::BTreeMap;

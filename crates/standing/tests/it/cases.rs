@@ -1,4 +1,4 @@
-//! Ten cases made after public reports: the doctor names the cause, and says nothing of it where it is taken away.
+//! Ten cases made after public reports: the doctor names the cause, and no longer does so once it is removed.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Sosreports: unpacked and packed ones are one, and what is none, damaged or of another machine is told apart.
+//! Sosreports: packed and unpacked ones give the same findings; damaged archives and other files are refused.
 
 use std::fs::{self, File};
 use std::io::Write;

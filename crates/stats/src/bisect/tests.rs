@@ -14,7 +14,7 @@ struct Machine {
     drift: f64,
     /// Standard deviation of the logarithm of its speed from one measurement to the next: neighbours come and go.
     sessions: f64,
-    /// Each candidate's speed; `None` of one that cannot run.
+    /// Each candidate's speed; `None` for one that cannot run.
     speeds: Vec<Option<f64>>,
     cells: u32,
     session: f64,
@@ -33,7 +33,7 @@ impl Machine {
         }
     }
 
-    /// `n` candidates of which those from `first` on are slower by `loss`.
+    /// Makes `n` candidates; those from `first` on are slower by `loss`.
     fn slower_from(seed: u64, n: usize, first: usize, loss: f64) -> Self {
         Self::new(seed, (0..n).map(|place| if place < first { 1.0 } else { 1.0 - loss }))
     }
@@ -72,7 +72,7 @@ impl Machine {
             self.session = (self.sessions * standard_normal(&mut self.rng)).exp();
             let measured: Vec<_> = (0..pairs).map(|_| self.pair(place)).collect();
             bisection.add(beside, measured);
-            // What is stored is all there is to it.
+            // Nothing but what is stored is needed to go on.
             let stored = serde_json::to_string(bisection).unwrap();
             *bisection = serde_json::from_str(&stored).unwrap();
         }
@@ -122,7 +122,7 @@ fn a_machine_that_slows_down_over_the_list_misleads_none() {
 
 #[test]
 fn a_drift_alone_would_mislead_who_measures_each_candidate_alone() {
-    // The check of the check: without the good end beside it the same machine names a candidate.
+    // A check of the checks above: without the good end next to each candidate, this machine's drift looks like a slower candidate.
     let mut machine = Machine::slower_from(3, 16, 16, 0.0);
     (machine.drift, machine.sessions, machine.spread) = (0.3, 0.0, 0.01);
     let mut alone = |place| (0..10).map(|_| machine.cell(place).unwrap()).sum::<f64>();
@@ -152,7 +152,7 @@ fn a_step_on_the_border_itself_errs_in_no_more_than_five_of_a_hundred() {
     };
     let [good, bad, _] = count(0.1);
     assert!(good + bad <= 100, "{good} good, {bad} bad of 2000");
-    // Where a candidate is as one of the ends, next to none errs, and nearly all are decided.
+    // If a candidate equals one of the ends, hardly any step errs, and nearly all are decided.
     let [_, bad, unclear] = count(0.0);
     assert!(bad <= 2 && unclear <= 20, "{bad} bad, {unclear} unclear");
     let [good, _, unclear] = count(0.2);

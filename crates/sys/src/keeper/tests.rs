@@ -89,7 +89,7 @@ fn what_cannot_be_started_is_said_and_leaves_no_process() {
     assert_eq!(start(elsewhere).unwrap_err().kind(), io::ErrorKind::NotFound);
 }
 
-/// Ways to leave a process behind, each of which prints its number.
+/// Ways to leave a process behind; each prints the process's number.
 const LEAVES: [&str; 4] = [
     "sleep 601 & echo $!",
     "setsid sh -c 'echo $$; exec sleep 601' &",

@@ -22,7 +22,7 @@ fn client(test: &str, program: &str, args: &[&str]) -> Option<String> {
     Some(text)
 }
 
-/// A file of blocks of which some are zeros, some duplicates, and some compress.
+/// A file of blocks: some are zeros, some duplicates, and some compress.
 fn data(path: &Path, seed: u64) -> Vec<u8> {
     let mut random = units::Seed(seed).generator();
     let mut bytes = vec![0; 8 << 20];
@@ -99,7 +99,7 @@ fn nbdcopy_and_qemu_img_read_back_what_they_wrote() {
 #[test]
 fn clients_find_a_socket_by_its_uri_whatever_its_directory_is_called() {
     let test = "clients_find_a_socket_by_its_uri_whatever_its_directory_is_called";
-    // QEMU decodes the address twice from version 9 on: a name with & or % cannot be told to it in any way.
+    // QEMU decodes the address twice from version 9 on: a name with & or % cannot be passed to it in any way.
     for (name, qemu) in [("a b?c#d%20e&f=g+é", false), ("a b?c#d=g+é", true)] {
         let dir = tempfile::tempdir().unwrap();
         let odd = dir.path().join(name);

@@ -1,4 +1,4 @@
-//! Clients beside others that ask for very much.
+//! Clients that share the server with others that ask for very much.
 
 use std::io::Read;
 use std::time::{Duration, Instant};

@@ -109,7 +109,7 @@ fn a_backing_that_is_cut_short_while_it_is_served_is_noticed_whatever_is_asked_n
                 request(&mut stream, 1, 0, 4096);
                 stream.write_all(&block).unwrap();
                 assert_eq!(error(&mut stream), 1);
-                // Who comes now is told so at once.
+                // A client that connects now learns it at once.
                 let (_, flags) = exported(&mut connected(&served));
                 assert_ne!(flags & READ_ONLY, 0, "{policy:?} {question}");
             }

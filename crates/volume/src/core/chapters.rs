@@ -35,7 +35,7 @@ impl Chapters {
         }
     }
 
-    /// Takes the open chapter as the last one. When all are written, the journal is told to come to rest.
+    /// Takes the open chapter as the last one. When all are written, the journal is asked to come to rest.
     pub fn close(&mut self, open: Option<Chapter>, post: &mut Post) {
         self.closing = true;
         self.waiting.extend(open);

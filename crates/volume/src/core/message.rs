@@ -105,7 +105,7 @@ pub(crate) enum ToPhysical {
         leaf: PageKey,
         keys: Vec<PageKey>,
     },
-    /// A pin on a block that others refer to, in place of the request's own allocation.
+    /// A pin on a block that others refer to; it replaces the request's own allocation.
     Share(Box<Vio>, Mapping),
     /// A pin on the block that the index advised, to compare with.
     Verify(Box<Vio>, Mapping),

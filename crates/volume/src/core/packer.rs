@@ -1,4 +1,4 @@
-//! The packer zone: compressed blocks wait here for others that fit beside them.
+//! The packer zone: compressed blocks wait here for others that fit into one block with them.
 //!
 //! No request stays here while another one waits for its address or its fingerprint, or a flush waits for it.
 
@@ -90,7 +90,7 @@ impl Packer {
         }
         self.next = self.next.wrapping_add(1);
         let fragment = Fragment { lz4_bytes: vio.fragment.len(), tag: self.next };
-        // A request that found no block of its own is not acknowledged yet: its client still waits.
+        // A request that got no separate block is not acknowledged yet: its client still waits.
         self.urgent |= vio.id < self.before || !vio.acked;
         self.tags.insert(vio.id, self.next);
         self.parked.insert(self.next, vio);

@@ -17,13 +17,13 @@ pub(crate) enum Rule {
     PinnedWhileCompared,
     /// An agent keeps its pin until its fingerprint is released.
     AgentPinned,
-    /// Every fragment has a pin of its own on its packed block.
+    /// Every fragment has a separate pin on its packed block.
     FragmentPinned,
     /// No request is parked in the packer while another waits for it.
     NotParkedWhileWaited,
     /// Duplicates are compared.
     Compared,
-    /// Every start has an epoch of its own.
+    /// Every start has a new epoch.
     NewEpoch,
     /// Written pages are flushed before the tail passes their entries (sync, async-unsafe).
     PagesBeforeTail,
@@ -31,7 +31,7 @@ pub(crate) enum Rule {
     EntriesBeforePages,
     /// A slot of the journal is used again only when a durable header says that it is not needed.
     TailBeforeReuse,
-    /// An acknowledgement of durability under async-unsafe has a flush of its own.
+    /// An acknowledgement of durability under async-unsafe has a separate flush.
     FlushBeforeAck,
     /// A flush waits for the writes before it.
     FlushWaits,

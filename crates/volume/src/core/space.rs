@@ -38,7 +38,7 @@ impl Space {
         Self { geometry, limit, counts, pins, free, opened, cursor: None, stats }
     }
 
-    /// Adds slabs, none of which was ever opened. Returns the numbers of the new blocks of counts.
+    /// Adds slabs that were never opened. Returns the numbers of the new blocks of counts.
     pub fn grow(&mut self, geometry: Geometry) -> std::ops::Range<u64> {
         let new = self.geometry.count_total()..geometry.count_total();
         self.counts.resize(geometry.data_total() as usize, 0);

@@ -20,7 +20,7 @@ pub struct Entry {
     pub new: Mapping,
 }
 
-/// Facts of a journal block beside its entries.
+/// Facts of a journal block in addition to its entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
     /// The epoch of the volume's start.
@@ -38,7 +38,7 @@ pub struct Header {
 /// A journal block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JournalBlock {
-    /// The facts beside its entries.
+    /// The facts in addition to its entries.
     pub header: Header,
     /// Its entries, in order.
     pub entries: Vec<Entry>,

@@ -29,7 +29,7 @@ impl Mapping {
         (self.0 >> 4 != 0).then_some(self.0 >> 4)
     }
 
-    /// The slot in a packed block, if it is one.
+    /// The slot in a packed block, if the block is packed.
     pub fn slot(self) -> Option<usize> {
         (self.0 & 15).checked_sub(2).map(|slot| slot as usize)
     }

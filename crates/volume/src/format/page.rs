@@ -1,4 +1,4 @@
-//! A page of the block map: 812 mappings in 8 sectors, each of which carries its own checksum.
+//! A page of the block map: 812 mappings in 8 sectors, each with its own checksum.
 //!
 //! A power cut may leave some sectors of a page old and some new: the journal has every mapping that differs. A sector with a wrong
 //! checksum is damage.

@@ -33,7 +33,7 @@ pub(super) fn seal(sector: &mut [u8], kind: Kind, nonce: &Nonce, pbn: Pbn, at: u
     bytes::put(sector, 0, &sum.to_le_bytes());
 }
 
-/// Tells if a sector has its checksum, and is of this kind, volume and place.
+/// Tells if a sector has its checksum, and belongs to this kind, volume and place.
 pub(super) fn is_sealed(sector: &[u8], kind: Kind, nonce: &Nonce, pbn: Pbn, at: usize) -> bool {
     bytes::u32_at(sector, 0) == checksum(sector, kind, nonce, pbn, at)
 }

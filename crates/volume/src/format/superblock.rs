@@ -40,7 +40,7 @@ pub struct Superblock {
 /// The reason that no superblock was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SuperblockError {
-    /// Neither copy is one.
+    /// Neither copy is a superblock.
     #[error("this is not a uvdo volume: neither of its first two blocks is a superblock")]
     None,
     /// From a later version of the program.

@@ -1,4 +1,4 @@
-//! Blocks that can be told apart by their values.
+//! Blocks that their values distinguish.
 
 use crate::block::Block;
 

@@ -47,7 +47,7 @@ fn a_flipped_byte_of_a_record_is_mended_or_said() {
         let last: Vec<_> = (last.committed..=last.seq).map(|s| geometry.journal_block(s)).collect();
         let page = |pbn: Pbn| Page::read(&disk.medium[pbn as usize], &[1; 16], pbn).is_some();
         let pages: Vec<_> = (0..geometry.sizes.device).filter(|pbn| page(*pbn)).collect();
-        assert!(pages.len() > 64, "leaves and pages above them, beside the roots: {}", pages.len());
+        assert!(pages.len() > 64, "leaves and pages above, without the roots: {}", pages.len());
         let data = |pbn: &Pbn| geometry.number(*pbn).is_some() && !pages.contains(pbn);
         let records: Vec<_> = (0..geometry.sizes.device).filter(|pbn| !data(pbn)).collect();
         for _ in 0..if cfg!(debug_assertions) { 250 } else { 2500 } {
@@ -62,7 +62,7 @@ fn a_flipped_byte_of_a_record_is_mended_or_said() {
                 Ok(report) if report.mappings == sound.mappings => {
                     assert!(
                         !pages.contains(&(pbn as Pbn)),
-                        "page {pbn}, byte {at}: nothing is said"
+                        "page {pbn}, byte {at}: nothing is reported"
                     );
                     unread += 1;
                 }

@@ -76,7 +76,7 @@ pub(super) struct Grow {
 }
 
 /// Lets some volumes keep their index, and half of all grow: these have room behind the last slab, so that a new slab reaches into the old
-/// journal. Returns the layout and the most blocks that the device may have. Draws from a generator of its own.
+/// journal. Returns the layout and the most blocks that the device may have. Draws from a separate generator.
 fn growing(geometry: Geometry, random: &mut SplitMix64) -> (Geometry, u64) {
     let index = one_of(random, &[0, 8, 20]);
     let Sizes { slab, journal, device, .. } = geometry.sizes;
@@ -237,7 +237,7 @@ fn recovered(
     start(disk, settings).map(|(volume, _)| volume).map_err(|error| error.to_string())
 }
 
-/// Rebuilds a volume; the power may be cut meanwhile.
+/// Rebuilds a volume; the power may be cut during the rebuild.
 fn rebuilt(disk: &mut Disk, random: &mut SplitMix64) -> Result<(), String> {
     disk.budget = Some(random.below(60));
     let rebuilt = rebuild(disk);

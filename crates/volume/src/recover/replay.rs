@@ -14,7 +14,7 @@ pub enum RecoveryError {
     /// The device failed.
     #[error("the device failed: {0}")]
     Device(#[from] DeviceError),
-    /// It is no volume.
+    /// It is not a volume.
     #[error(transparent)]
     Superblock(#[from] SuperblockError),
     /// Records are damaged that no replay mends.

@@ -44,7 +44,7 @@ fn every_key_of_a_load_is_explained_with_the_experiments() {
     let keys = serde_json::to_value(&spec).unwrap();
     let keys = keys.as_object().unwrap().keys();
     let missing: Vec<_> = keys.filter(|key| !page.contains(&format!("`{key}`"))).collect();
-    assert!(missing.is_empty(), "docs/experiments.md says nothing of {missing:?}");
+    assert!(missing.is_empty(), "docs/experiments.md does not mention {missing:?}");
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn of_what_is_no_multiple_the_nearest_ones_are_named_on_both_sides() {
         let error = spec.validate().expect_err(help);
         assert!(error.help().contains(help), "{error}: {}", error.help());
     }
-    // On a device of larger sectors: of its own.
+    // On a device of larger sectors, the offset must be a multiple of its own sectors.
     let mut spec = spec("randwrite=100");
     spec.offset = Some(Bytes(512).into());
     let error = spec.check_target(TARGET, 4096).unwrap_err();

@@ -10,7 +10,7 @@ use crate::terminal::{Style, Text};
 
 /// Columns of a bar of 100 %.
 const BAR: f64 = 25.0;
-/// A trace that is shorter is said to be short, nanoseconds: ten minutes.
+/// Length below which the advice calls a trace short, nanoseconds: ten minutes.
 const SHORT_NS: u64 = 600_000_000_000;
 /// Levels of a row of small bars.
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -236,7 +236,7 @@ fn neither(analysis: &Analysis, advice: &Advice) -> bool {
 pub(super) fn not_known(trace: &Trace, analysis: &Analysis, advice: &Advice) -> Vec<String> {
     let mut lines = vec![
         "whether the data dedupe or compress, as a trace has no content: fathom estimate PATH reads them.".to_owned(),
-        "what dm-cache or bcache hits: the curve is of a cache that keeps what was used last. \
+        "what dm-cache or bcache hits: the curve describes a cache that keeps what was used last. \
         dm-cache takes in a block only after many accesses; bcache bypasses sequential I/O.".to_owned(),
     ];
     let (first, last) = trace.times_ns();
@@ -244,7 +244,7 @@ pub(super) fn not_known(trace: &Trace, analysis: &Analysis, advice: &Advice) -> 
     if span < SHORT_NS {
         let span = nanos(span as f64);
         lines.push(format!(
-            "what a day touches: {span} were recorded; ten minutes of the busiest hour say more."
+            "what a day touches: {span} were recorded; record at least ten minutes of the busiest hour."
         ));
     }
     if let Some(cache) = &advice.cache {

@@ -1,4 +1,4 @@
-//! The stored results of a bisection: finding them, checking that they are of its steps, and reading their pairs.
+//! The stored results of a bisection: finding them, checking that they belong to its steps, and reading their pairs.
 
 use std::path::Path;
 
@@ -57,7 +57,7 @@ pub fn add(
     set: &ResultSet,
 ) -> Result<(), Failure> {
     if let Some(wrong) = other(state, (beside, &folder, repeats), set) {
-        let message = format!("{} is no result of this step: {wrong}", set.path.display());
+        let message = format!("{} is not a result of this step: {wrong}", set.path.display());
         return Err(Failure::data(message).with_help(
             "remove it: the step is measured again; or name another directory with --out",
         ));
@@ -75,7 +75,7 @@ pub fn add(
     Ok(())
 }
 
-/// Says why a result is not that of this step; `None` where it is.
+/// Returns why a result is not that of this step; `None` if it is.
 fn other(
     state: &State,
     (beside, folder, repeats): (Beside, &str, u32),
@@ -83,7 +83,7 @@ fn other(
 ) -> Option<String> {
     let manifest = &set.manifest;
     if set.experiment_toml.as_deref() != Some(state.asked.experiment.as_str()) {
-        return Some("it is of another experiment".to_owned());
+        return Some("it belongs to another experiment".to_owned());
     }
     // Each step has a seed of its own, which follows from the bisection's.
     if manifest.seed != Seed(state.seed).derive(folder) || manifest.plan.repeat != repeats {
@@ -93,7 +93,7 @@ fn other(
     let has = |name: &String| variants.contains(&name.as_str());
     let other = state.other(beside).map(str::to_owned);
     if variants.len() != 2 || !state.asked.candidates.iter().take(1).chain(&other).all(has) {
-        return Some(format!("it is of {}", variants.join(" and ")));
+        return Some(format!("it compares {}", variants.join(" and ")));
     }
     run::other_machine(state.first.as_ref()?, manifest)
 }
@@ -126,9 +126,9 @@ pub fn good_stands(
     )))
 }
 
-/// Returns the error for a figure of too few I/Os: the next run of `ios` I/Os would have another value.
+/// Returns the error for a figure that rests on too few I/Os, `ios` in a run: the next run would have another value.
 fn too_few(names: [&str; 2], (scope, metric): (&Scope, &str), ios: u64) -> Failure {
-    let (of, names) = (scope.name(), names.join(" beside "));
+    let (of, names) = (scope.name(), names.join(" and "));
     let message = format!("{metric} of {of} in {names} rests on too few I/Os: a run did {ios}");
     Failure::data(message).with_help(
         "let the load do more: a rate needs 10 I/Os of a run, a median 20, p99 1,000, p99.9 10,000; then begin anew in another directory with --out",
@@ -159,7 +159,7 @@ pub fn pairs(
         (Some(one), Some(other)) => {
             let all: Vec<String> =
                 [one, other].into_iter().chain(scopes).map(Scope::name).collect();
-            let message = format!("{} is of several: {}", question.metric, all.join(", "));
+            let message = format!("several have {}: {}", question.metric, all.join(", "));
             Err(Failure::usage(message)
                 .with_help("name the one that is meant with --stage, --operation or --layer"))
         }

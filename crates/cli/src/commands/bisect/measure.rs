@@ -17,7 +17,7 @@ use crate::choices::say_notes;
 use crate::commands::{lab, run as local};
 use crate::failure::Failure;
 
-/// Names for the copy of the good end that is measured beside it; the second is for experiments that use the first.
+/// Names for the copy of the good end that it is compared with; the second is for experiments that use the first.
 const AGAIN: [&str; 2] = ["again", "again-beside-itself"];
 /// Largest number of questions of an experiment.
 const MOST_QUESTIONS: usize = 6;
@@ -95,7 +95,7 @@ impl Bench {
         }
     }
 
-    /// Options that say on what it is measured, each as it was given.
+    /// Options that choose the devices and the guest, each as it was given.
     pub fn options(&self) -> Vec<String> {
         let host = &self.figure.host;
         let role = |(role, path): &(String, PathBuf)| format!("{role}={}", path.display());
@@ -112,7 +112,7 @@ impl Bench {
         options
     }
 
-    /// The name of the variant beside the good end.
+    /// The name of the variant that is compared with the good end.
     fn other_name(&self, other: Option<&str>) -> String {
         let taken = |name: &&&str| !self.facts().variants.iter().any(|v| v.name == **name);
         let again = || (*AGAIN.iter().find(taken).unwrap_or(&AGAIN[0])).to_owned();
@@ -249,7 +249,7 @@ fn refuse_ambiguous(facts: &PlanFacts, question: &AskedMetric) -> Result<(), Fai
         return Ok(());
     }
     let all: Vec<String> = all.into_iter().collect();
-    let message = format!("{} is of several: {}", question.metric, all.join(", "));
+    let message = format!("several have {}: {}", question.metric, all.join(", "));
     Err(Failure::usage(message).with_help("name the one that is meant with --stage or --operation"))
 }
 
@@ -264,7 +264,7 @@ fn listed(only: &[String], scale: Option<&String>) -> RunRequest {
     RunRequest { only: only.to_vec(), scale: scale.cloned(), ..RunRequest::once() }
 }
 
-/// Returns the experiment with the figure as a question, where it is none yet and there is room for one.
+/// Returns the experiment with the figure as a question, if it is not asked yet and there is room for a question.
 fn with_question(
     source: ExperimentSource,
     figure: &BisectFigureArgs,

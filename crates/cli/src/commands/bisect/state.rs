@@ -54,7 +54,7 @@ pub struct State {
     pub bisection: Bisection,
     /// The results, in order.
     pub parts: Vec<Part>,
-    /// The manifest of the first result: all others are of the same machine.
+    /// The manifest of the first result: all others must come from the same machine.
     pub first: Option<Box<Manifest>>,
 }
 
@@ -95,7 +95,7 @@ impl State {
             serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
         if stored.fathom_bisection != SCHEMA {
             let version = stored.fathom_bisection;
-            return Err(wrong(format!("it is of version {version}, and {SCHEMA} is known here")));
+            return Err(wrong(format!("its version is {version}; {SCHEMA} is known here")));
         }
         let rules = &stored.asked.rules;
         let possible = rules.threshold.is_finite() && (5..=27).contains(&rules.most);
@@ -144,7 +144,7 @@ impl State {
         })
     }
 
-    /// The name of what is measured beside the good end; `None` for the good end once more.
+    /// The name of what is compared with the good end; `None` for the good end once more.
     pub fn other(&self, beside: Beside) -> Option<&str> {
         let place = match beside {
             Beside::Itself => return None,

@@ -21,7 +21,7 @@ const SKIP: u8 = 125;
 /// Exit code at which `git bisect run` stops: every error, whatever code it has elsewhere.
 pub const STOP: u8 = 128;
 
-/// Decides the candidate. An error is no verdict on it.
+/// Decides the candidate. An error does not count as a verdict on it.
 pub fn run(args: &BisectStepArgs) -> ExitCode {
     let code = shielded(|| decide(args));
     ExitCode::from(if Failure::lost_output().is_some() { STOP } else { code })

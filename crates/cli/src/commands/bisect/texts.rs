@@ -16,12 +16,12 @@ use crate::terminal::{Style, Text};
 /// Largest number of nearly constant figures that are named on the terminal.
 const NAMED: usize = 8;
 
-/// Announces a step: `v08 beside v01, pairs 1 to 5; at most 2 steps are left with it`.
+/// Announces a step: `v08 against v01, pairs 1 to 5; at most 2 steps are left with it`.
 pub fn step_text(state: &State, beside: Beside, pairs: u32) -> String {
     let good = state.asked.candidates.first().map_or("", String::as_str);
     let what = match beside {
         Beside::BadEnd => "the ends: ",
-        Beside::Itself => "the good end beside itself: ",
+        Beside::Itself => "the good end against itself: ",
         Beside::Candidate(_) => "",
     };
     let other = state.other(beside).unwrap_or(good);
@@ -32,7 +32,7 @@ pub fn step_text(state: &State, beside: Beside, pairs: u32) -> String {
         }
         _ => String::new(),
     };
-    format!("{what}{other} beside {good}, pairs {} to {}{left}", there + 1, there + pairs)
+    format!("{what}{other} against {good}, pairs {} to {}{left}", there + 1, there + pairs)
 }
 
 /// The outcome of a step's pairs so far.
@@ -67,7 +67,7 @@ fn word(word: Decision) -> &'static str {
     }
 }
 
-/// Returns the figures that need only five pairs: they hardly vary in the first result of the good end beside itself, and differ in the first
+/// Returns the figures that need only five pairs: they hardly vary in the first result of the good end against itself, and differ in the first
 /// result of both ends.
 pub fn unmoved(state: &State, out: &Path) -> Vec<Unmoved> {
     let first = |beside: Beside| {
@@ -135,7 +135,7 @@ pub fn text(state: &State, outcome: Option<&Outcome>, unmoved: &[Unmoved], out: 
     if let Some(border) = border(state) {
         text.line(format!("  a candidate beyond {}× the good one is bad", significant(border, 3)));
         let itself = bisection.read(Beside::Itself);
-        text.line(format!("  the good end beside itself: {}", reading_text(&itself)));
+        text.line(format!("  the good end against itself: {}", reading_text(&itself)));
     }
     text += "  the list:";
     let width = state.asked.candidates.iter().map(|name| name.chars().count()).max();
@@ -215,8 +215,8 @@ fn rung(state: &State, outcome: Option<&Outcome>, place: usize) -> BisectedRung 
         _ => false,
     };
     let role = match (named, place) {
-        (true, 0) => Some("the first that is good again, the good end, beside itself"),
-        (_, 0) => Some("the good end, beside itself"),
+        (true, 0) => Some("the first that is good again, the good end, against itself"),
+        (_, 0) => Some("the good end, against itself"),
         (true, _) if matches!(outcome, Some(Outcome::OneOf(_))) => Some("one of these"),
         (true, _) if state.asked.fixed => Some("the first that is good again"),
         (true, _) => Some("the first that is bad"),

@@ -95,7 +95,7 @@ fn one(
 pub(super) fn check_size(size: Bytes, block: Bytes) -> Result<(), Failure> {
     let least = Bytes((64 * Bytes::MIB).max(block.0));
     if size < least || size > LARGEST || !size.0.is_multiple_of(4096) {
-        return Err(Failure::usage(format!("--size {size} is no size of a modelled disk"))
+        return Err(Failure::usage(format!("--size {size} is not a size of a modelled disk"))
             .with_help(format!("give a multiple of 4 KiB from {least} to {LARGEST}")));
     }
     Ok(())
@@ -104,7 +104,7 @@ pub(super) fn check_size(size: Bytes, block: Bytes) -> Result<(), Failure> {
 fn load(args: &DiskBenchArgs) -> Result<Load, Failure> {
     let block = args.block_size;
     if block.0 < 512 || block.0 > 64 * Bytes::MIB || !block.0.is_multiple_of(512) {
-        return Err(Failure::usage(format!("--block-size {block} is no size of a request"))
+        return Err(Failure::usage(format!("--block-size {block} is not a size of a request"))
             .with_help("give a multiple of 512 from 512 to 64M"));
     }
     check_size(args.size, block)?;

@@ -40,7 +40,7 @@ pub fn capabilities() -> Vec<Capability> {
     all.push(Capability { id: "lab_image", name: "lab image".to_owned(), state, detail, remedy });
     let image = newest.and_then(|i| Some(Image { id: i.id, dir: i.path, manifest: i.manifest? }));
     if let Some(known) = image.and_then(|image| Accelerator::known(&cache, &image)) {
-        // A probe boot says more than whether /dev/kvm can be opened.
+        // A probe boot tells more than whether /dev/kvm can be opened.
         for kvm in all.iter_mut().filter(|c| c.id == "kvm") {
             kvm.detail.clone_from(&known.reason);
             (kvm.state, kvm.remedy) = match known.kind {

@@ -32,7 +32,7 @@ pub fn text(
     let found = of("What fathom doctor found: 1 for each finding.", samples.collect());
     all.insert("fathom_doctor_finding".to_owned(), found);
     let lacks = vec![(Vec::new(), stack.missing.len() as f64)];
-    let lacks = of("Things that could not be read: rules that need them said nothing.", lacks);
+    let lacks = of("Things that could not be read: rules that need them were not checked.", lacks);
     all.insert("fathom_doctor_not_read".to_owned(), lacks);
     exposition(&all)
 }

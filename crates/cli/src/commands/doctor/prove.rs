@@ -1,4 +1,4 @@
-//! `fathom doctor RESULT --prove`: limits put to the test, the variant with one change beside the variant as it was.
+//! `fathom doctor RESULT --prove`: tests of limits; each compares the variant with and without one change.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -78,7 +78,7 @@ pub fn run(
         let (rule, variant) = (&suspect.rule, &suspect.variant);
         say(&format!("{rule} of {variant} {word}: with {changes} {}", proof.describe()));
         if let Some(finding) = findings.get_mut(suspect.finding) {
-            // The proof holds all the same where the result cannot be written to.
+            // The proof is valid even if it cannot be noted in the result.
             let kept = held.as_mut().map_err(|why| why.clone());
             let kept = kept.and_then(|held| {
                 results::proofs::keep(held, finding, &proof).map_err(|error| error.to_string())
@@ -126,7 +126,7 @@ fn check(
         let there = findings.iter().any(|finding| finding.rule == rule);
         let known = doctor::rules().iter().any(|known| known.id == rule);
         let why = match (there, known) {
-            (true, _) => format!("No setting takes away what rule '{rule}' found"),
+            (true, _) => format!("No setting removes what rule '{rule}' found"),
             (false, true) => format!("Rule '{rule}' found nothing in this result"),
             (false, false) => format!("There is no rule '{rule}'"),
         };
@@ -139,7 +139,7 @@ fn check(
         return Err(Failure::usage(why).with_help(help));
     }
     if suspects.is_empty() {
-        say("Nothing to prove: no limit was found that a setting takes away.");
+        say("Nothing to prove: no limit was found that a setting removes.");
         return Ok(());
     }
     if result.manifest.plan.questions.is_empty() {

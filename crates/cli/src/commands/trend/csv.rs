@@ -82,7 +82,7 @@ fn read(path: &Path, name: &str) -> Result<String, Failure> {
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let line = 1 + error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count();
-        Failure::data(format!("{name} is no text: line {line} is not UTF-8"))
+        Failure::data(format!("{name} is not text: line {line} is not UTF-8"))
             .with_help("iconv -t UTF-8 writes a text of another encoding anew")
     })
 }

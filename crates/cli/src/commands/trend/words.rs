@@ -29,7 +29,7 @@ pub fn outcome(trend: &Trend) -> (&'static str, Option<f64>) {
     }
 }
 
-/// The number of values that a series of `there` values still needs to say anything.
+/// Returns how many more values a series of `there` values needs before it can be tested.
 pub fn more_needed(there: usize) -> usize {
     LEAST_RESULTS.saturating_sub(there)
 }

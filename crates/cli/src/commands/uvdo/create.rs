@@ -38,7 +38,7 @@ fn create(path: &Path, args: &CreateArgs) -> Result<Geometry, Failure> {
     Ok(geometry)
 }
 
-/// Removes a file that was made here, unless its name leads to another file by now.
+/// Removes a file that was made here, unless its name now leads to another file.
 fn remove(path: &Path, made: &File) {
     let of = |found: Metadata| (found.dev(), found.ino());
     let (there, made) = (path.symlink_metadata().map(of), made.metadata().map(of));

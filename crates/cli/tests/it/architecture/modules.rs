@@ -3,7 +3,7 @@
 //! A module is a file. It uses another one when a `use` or a path in its code names something that the other defines. A name that
 //! is re-exported (by a parent, by the crate's root) counts for the module that defines it: so a parent may re-export its children
 //! and children may use each other through it. A parent may call its children or children may use what their parent defines,
-//! not both. Declaring a module is no use of it, and tests (`#[cfg(test)]`) do not count.
+//! not both. Declaring a module does not count as using it, and tests (`#[cfg(test)]`) do not count.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -4,7 +4,7 @@ use crate::compare::records::{Comparison, Records};
 /// A record and what is made of it.
 type Made = (Record, [u64; 2]);
 
-/// Returns what is said of records when they are drawn by `draw`, or all counted.
+/// Returns the comparison of records that are drawn by `draw`, or all counted.
 fn found(all: &[Made], draw: Option<Seed>) -> Comparison {
     let (mut records, scatter) = (Records::default(), Scatter::default());
     let mut draws = draw.map(Draw::new);

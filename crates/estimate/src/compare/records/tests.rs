@@ -14,7 +14,7 @@ fn a_single_one_may_be_off_by_all_and_none_says_nothing() {
 
 #[test]
 fn points_are_held_against_those_of_their_own_worker() {
-    // What one worker draws is off by turns; others that go along with it draw the same beside it.
+    // The draws of one worker are too high and exact by turns; other workers draw the same.
     let error = |workers: u64| {
         let mut all = Records::default();
         for worker in 0..workers {

@@ -30,8 +30,8 @@ const NAME: usize = 1023;
 
 /// The remedy for an image of the format's first version.
 const FIRST: &str = "convert it: qemu-img convert -f qcow -O qcow2 IMAGE COPY.qcow2, then fathom estimate COPY.qcow2; --format raw takes its bytes as they lie";
-const CHECK: &str = "see what qemu-img check says of it; --format raw takes its bytes as they lie";
-const MEND: &str = "see what qemu-img check -r all IMAGE mends of a copy; --format raw takes its bytes as they lie";
+const CHECK: &str = "see what qemu-img check finds; --format raw takes its bytes as they lie";
+const MEND: &str = "see what qemu-img check -r all IMAGE repairs in a copy; --format raw takes its bytes as they lie";
 const CONVERT: &str =
     "convert it: qemu-img convert -O raw IMAGE FILE.raw; --format raw takes its bytes as they lie";
 
@@ -55,7 +55,7 @@ pub struct Header {
     pub entries: usize,
     /// Offset of the first table.
     pub table: u64,
-    /// Tells whether an entry may say that a cluster reads as zeros, as of version 3.
+    /// Tells whether an entry may say that a cluster reads as zeros: from version 3 on.
     pub zeros: bool,
     /// Tells whether clusters are packed by zstd, and not by deflate.
     pub zstd: bool,
@@ -101,7 +101,7 @@ impl Header {
         };
         let bits = big32(&head, 20);
         if !(9..=21).contains(&bits) {
-            return Err(damaged("no cluster is of that size"));
+            return Err(damaged("no cluster has that size"));
         }
         let head = cluster(file, bits).map_err(unreadable)?;
         let bytes = file_bytes(file).map_err(unreadable)?;
@@ -152,11 +152,11 @@ fn unsupported(head: &[u8], link: Link) -> Option<(&'static str, String)> {
     let (what, help) = if big32(head, 32) != 0 {
         ("its header is not that of a qcow2 image", CHECK)
     } else if features & CORRUPT != 0 {
-        ("the image is marked as corrupt: what it says of its clusters may be wrong", MEND)
+        ("the image is marked as corrupt: what it says about its clusters may be wrong", MEND)
     } else if features & DIRTY != 0 {
         (
             "the image was not closed: a machine still runs on it, or ended without closing it",
-            "shut the machine down; after a crash, see what qemu-img check -r all IMAGE mends of a copy",
+            "shut the machine down; after a crash, see what qemu-img check -r all IMAGE repairs in a copy",
         )
     } else if features & !(DIRTY | CORRUPT | PACKED) != 0
         || is_long(head) && big64(head, 88) & RAW_DATA != 0

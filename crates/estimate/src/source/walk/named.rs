@@ -175,7 +175,7 @@ impl Walk<'_> {
                 path: path.to_owned(),
                 what: "a qcow2 image cannot be read in order".into(),
                 help:
-                    "name the image in place of -; or --format raw, to take its bytes as they lie"
+                    "name the image instead of -; or use --format raw, to take its bytes as they lie"
                         .into(),
             });
         }

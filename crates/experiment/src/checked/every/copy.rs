@@ -19,7 +19,7 @@ pub(super) struct Copy<'t> {
 pub(super) enum Done {
     /// The key has a value that is as good as the intended one.
     Value,
-    /// The key has an example in place of its value, or the table has one more key.
+    /// The key's value was replaced by an example, or the table has one more key.
     Example,
     /// The key was renamed or removed, as it should be.
     Key,
@@ -83,7 +83,7 @@ impl<'t> Copy<'t> {
             Mend::With(new) => {
                 value(new).or_else(|| table(new)).map(|(at, new)| (at, new, Done::Value))?
             }
-            // An example of another kind is no use: the other keys were written for the kind that is meant.
+            // An example of another kind does not help: the other keys were written for the kind that is meant.
             Mend::Example(_) if part.is_some_and(|part| self.is_kind(part)) => return None,
             Mend::Example(new) => value(new).map(|(at, new)| (at, new, Done::Example))?,
             Mend::Named(name) => {
@@ -144,7 +144,7 @@ impl<'t> Copy<'t> {
         key.rsplit('.').next().unwrap_or(key).trim_matches(['"', '\''])
     }
 
-    /// Returns the name of the stage at `entry`, as it is written: that of its kind where it has none.
+    /// Returns the name of the stage at `entry`, as it is written; the name of its kind if none is written.
     pub(super) fn name_of(&self, entry: &Range<usize>) -> &'t str {
         let inside = |part: &&Part| entry.start < part.at.start && part.at.end <= entry.end;
         let keys = self.parts.iter().filter(inside);

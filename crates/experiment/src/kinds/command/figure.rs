@@ -63,7 +63,7 @@ fn figure(named: Named<Table>) -> Result<(String, FigurePlan), Diagnostic> {
 fn check_pattern(pattern: &Spanned<String>) -> Result<(), Diagnostic> {
     let refuse = |message: String| Err(Diagnostic::of_key(pattern.span(), message, &PATTERN));
     match regex(pattern.get_ref()).map(|regex| regex.captures_len()) {
-        Err(error) => refuse(format!("'{}' is no pattern: {error}", pattern.get_ref())),
+        Err(error) => refuse(format!("'{}' is not a pattern: {error}", pattern.get_ref())),
         // A pattern sees one line at a time, whatever else is printed.
         Ok(2) if spans_lines(pattern.get_ref()) => refuse(format!(
             "'{}' has the end of a line within the match, and a figure is picked from a single line",

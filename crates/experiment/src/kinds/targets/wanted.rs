@@ -41,7 +41,7 @@ impl WrittenTarget {
                 Value::Table(shares) if drives => {
                     if files.is_some() {
                         let help = "name the layout among the targets, and leave files out";
-                        let message = "A load has several targets, and files beside them";
+                        let message = "A load has both several targets and files";
                         return Err(Diagnostic::at(target.span(), message, help));
                     }
                     return shares_of(shares, &target).map(Self::Shares);
@@ -51,7 +51,7 @@ impl WrittenTarget {
                     return Err(Diagnostic::at(target.span(), message, "name one layer"));
                 }
                 _ => {
-                    let message = "target is no name";
+                    let message = "target is not a name";
                     return Err(Diagnostic::of_key(target.span(), message, &TARGET));
                 }
             },

@@ -1,4 +1,4 @@
-//! Tests of factors: of what they cross, of what is left out, and of what is said of wrong ones.
+//! Tests of factors: of what they cross, of what is left out, and of the reports of wrong ones.
 
 use super::{DEDUPE, DUPLICATES, HEAD, LOAD, STACK, TWO, cells, mistake, names, planned, setting};
 use crate::tests::plan;
@@ -53,7 +53,7 @@ fn levels_that_mean_the_same_are_no_two_levels() {
     ] {
         let line = format!("levels = [{levels}]");
         let factor = format!("[[factor]]\nname = \"same\"\nkey = \"{key}\"\n{line}\n");
-        // Beside another factor, and beside variants.
+        // Together with another factor, and with variants.
         for others in ["", DUPLICATES, TWO] {
             let others = if key.contains("dedupe") { "" } else { others };
             let found = mistake(&format!("{others}{factor}"), &line);
@@ -111,7 +111,7 @@ fn excluded_combinations_are_left_out() {
     );
 }
 
-/// Checks that the mistake with the remedy `help` is told at the line `line` of this experiment.
+/// Checks that the mistake with the remedy `help` is reported at the line `line` of this experiment.
 fn is_told(rest: &str, line: &str, help: &str) {
     // Keys of the file itself come before its tables.
     let (first, rest) = match rest.split_once('\n') {
@@ -146,7 +146,7 @@ fn what_a_factor_varies_nothing_else_sets() {
         (
             format!("[[variant]]\nname = \"own\"\nset.\"vdo.dedupe\" = false\n{DEDUPE}"),
             "name = \"dedupe\"",
-            "take it away from one of them",
+            "remove it from one of them",
         ),
     ] {
         is_told(&rest, line, help);

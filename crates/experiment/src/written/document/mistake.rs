@@ -11,7 +11,7 @@ use crate::written::diagnostic::{Diagnostic, Mend, nearest};
 /// The most characters of a value that are shown.
 const SHOWN: usize = 40;
 
-/// A text that is no TOML.
+/// A text that is not TOML.
 pub(super) fn of_syntax(error: &Error) -> Diagnostic {
     Diagnostic {
         message: capitalised(error.message()),
@@ -51,7 +51,7 @@ pub(super) fn of_value(
     key: Option<&Key>,
 ) -> Diagnostic {
     let message = error.message();
-    // What serde itself says of a value speaks of Rust's types; what the value's own reader says is meant for people.
+    // Messages of serde itself name Rust's types; messages of the value's own reader are meant for people.
     let is_plain = !["invalid ", "unknown "].iter().any(|start| message.starts_with(start));
     let message =
         if is_plain { format!("{path}: {message}") } else { format!("{path} cannot be {shown}") };

@@ -14,11 +14,11 @@ pub(crate) struct Part {
     pub at: Range<usize>,
     /// The start of its value; that of a table is all of it.
     pub value: usize,
-    /// Tells whether it is a table with a header of its own.
+    /// Tells whether it is a table with a header.
     pub is_table: bool,
 }
 
-/// All parts of `text`; none where it is no TOML.
+/// All parts of `text`; none if it is not TOML.
 pub(crate) fn parts(text: &str) -> Vec<Part> {
     let Ok(root) = DeTable::parse(text) else { return Vec::new() };
     let mut headers = Vec::new();

@@ -23,7 +23,7 @@ impl Places {
         Self { table: table.clone(), keys }
     }
 
-    /// Returns where the key at `path` stands; where it is not written, the table around it.
+    /// Returns the place of the key at `path`, or of the table around it if the key is not written.
     pub(crate) fn at(&self, path: &str) -> Range<usize> {
         let mut path = path;
         loop {

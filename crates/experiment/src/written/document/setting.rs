@@ -60,7 +60,7 @@ impl<'t> Table<'t> {
         }
     }
 
-    /// Puts a value at `path`, in place of the one there. From now on the table's place is that of the value, so that mistakes about missing
+    /// Replaces the value at `path`. From now on the table's place is that of the value, so that mistakes about missing
     /// keys are reported there, too.
     pub(crate) fn put(&mut self, path: &str, setting: &Setting<'t>) -> Result<(), Diagnostic> {
         // The settings of running layers have dots in their names.
@@ -79,7 +79,7 @@ impl<'t> Table<'t> {
                 Some(DeValue::Table(inner)) => entries = inner,
                 _ => {
                     let message =
-                        format!("'{path}' names a key inside of '{name}', which is no table");
+                        format!("'{path}' names a key inside of '{name}', which is not a table");
                     let help = format!("set '{name}' itself, or bring a table: {name} = {{ ... }}");
                     return Err(Diagnostic::at(setting.at(), message, help));
                 }

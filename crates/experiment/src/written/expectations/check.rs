@@ -6,7 +6,7 @@ use crate::written::diagnostic::Diagnostic;
 use crate::written::stacks::VariantStack;
 
 impl Expectation {
-    /// Checks that both figures and all evidence are of something that is measured.
+    /// Checks that both figures and all evidence are measured.
     pub(crate) fn check(
         &self,
         stages: &[Stage],

@@ -63,10 +63,10 @@ impl Picture {
                 return Some(mistake.near(by, names));
             }
             Some(by) => {
-                ("by", format!("'{by}' has fewer than {LEVELS} values, which are no curve"))
+                ("by", format!("'{by}' has fewer than {LEVELS} values, too few for a curve"))
             }
             None => {
-                ("show", format!("Nothing is varied at {LEVELS} values, and fewer are no curve"))
+                ("show", format!("Nothing is varied at {LEVELS} values, and a curve needs as many"))
             }
         };
         Some(Diagnostic::at(self.places.at(key), message, help).if_rest_is_right())
@@ -94,7 +94,7 @@ impl Picture {
             |stage: &&Stage| self.facts.stage.as_ref().is_none_or(|name| stage.head.name == *name);
         if !loads().any(|stage| is_named(&stage)) {
             let message = match &self.facts.stage {
-                Some(name) => format!("Stage '{name}' is no single load, so it has no {show}"),
+                Some(name) => format!("Stage '{name}' is not a single load, so it has no {show}"),
                 None => format!("No measured stage is a single load, so there is no {show}"),
             };
             let help = format!("measured loads: {there}; for a sweep: show = \"curve\"");

@@ -61,8 +61,8 @@ impl Repeat {
             );
             (message, "set a number: --repeat 5".to_owned())
         } else if variants == 1 {
-            let message = format!("{self} needs two variants: of one there is nothing to decide");
-            (message, "set a number (--repeat 5), or run another variant beside it".to_owned())
+            let message = format!("{self} needs two variants: with one there is nothing to decide");
+            (message, "set a number (--repeat 5), or run another variant as well".to_owned())
         } else if file.question.is_empty() {
             let message =
                 format!("{self} needs a question: without one there is nothing to decide");

@@ -60,7 +60,7 @@ impl Subject {
             let message = format!(
                 "'{metric}' is a figure of {whose}, and '{operation}' is an operation of a load"
             );
-            let help = "take the operation away and name a layer or a stage that has it, or ask for a metric of loads: iops";
+            let help = "remove the operation and name a layer or a stage that has it, or ask for a metric of loads: iops";
             return if has { None } else { refused("operation", message, help) };
         }
         let layers = || variants.iter().flat_map(|variant| &variant.layers);
@@ -78,7 +78,7 @@ impl Subject {
             let what = if kinds.is_empty() { "device".to_owned() } else { kinds.join(" or ") };
             let what = with_article(&what);
             let message = format!("'{metric}' is a figure of {whose}, and '{name}' is {what}");
-            let help = "name what has such a figure, or take the layer away; docs/json.md lists the metrics of each";
+            let help = "name what has such a figure, or remove the layer; docs/json.md lists the metrics of each";
             return if has {
                 unrecorded(metric, name, variants, &self.places)
             } else {
@@ -103,7 +103,7 @@ impl Subject {
             Some(stage) if of_stages => {
                 format!("'{metric}' is a figure of {whose}, and stage '{stage}' is none")
             }
-            _ => format!("'{metric}' is a figure of {whose}, of which there is none here"),
+            _ => format!("'{metric}' is a figure of {whose}, and there is none here"),
         };
         let key = if self.stage.is_some() && of_stages { "stage" } else { "metric" };
         let help = "ask for a figure of what there is; docs/json.md lists the metrics of each";
@@ -136,9 +136,9 @@ impl Subject {
         let metric = &self.metric;
         if let (true, Some(key)) = (picked.contains(metric), self.narrowed()) {
             let message =
-                format!("'{metric}' is picked from what a command prints, and of no {key}");
+                format!("'{metric}' is picked from what a command prints, and takes no {key}");
             return Some(
-                Diagnostic::at(self.places.at(key), message, "take the key away").fix_by_removing(),
+                Diagnostic::at(self.places.at(key), message, "leave the key out").fix_by_removing(),
             );
         }
         if picked.contains(metric) {
@@ -168,7 +168,7 @@ impl Subject {
         Some(mistake.near(metric, known).of_stages())
     }
 
-    /// Checks that a single figure is of one stage and, in a sweep, of one point.
+    /// Checks that a figure that has to be single belongs to one stage and, in a sweep, to one point.
     pub(crate) fn check_single(&self, stages: &[Stage]) -> Option<Diagnostic> {
         let Some(name) = &self.stage else { return self.check_only(stages) };
         let swept = stages.iter().find(|s| s.head.name == *name && !s.task.points().is_empty())?;

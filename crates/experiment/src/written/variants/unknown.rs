@@ -50,7 +50,7 @@ pub(crate) fn nearest_hint<'a>(
     near.map_or_else(String::new, |near| format!("did you mean '{near}'? "))
 }
 
-/// Returns the diagnostic for a factor whose `path` ends in `key`, if that is no setting of this kind of layer.
+/// Returns the diagnostic for a factor whose `path` ends in `key`, if that is not a setting of this kind of layer.
 pub(super) fn no_setting(
     at: Range<usize>,
     path: &str,
@@ -58,7 +58,7 @@ pub(super) fn no_setting(
     key: &str,
 ) -> Option<Diagnostic> {
     let known = || kind.keys.iter().map(|known| known.name);
-    let message = format!("'{path}' is no setting of {}", with_article(kind.name));
+    let message = format!("'{path}' is not a setting of {}", with_article(kind.name));
     let others = ["on", "name", "layer"];
     let strange = !known().chain(others).any(|known| Some(known) == key.split('.').next());
     let near =

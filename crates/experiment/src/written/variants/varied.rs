@@ -22,7 +22,7 @@ impl Factor<'_> {
         }
     }
 
-    /// Returns the mistake for a factor whose key is no setting of the layer that it names.
+    /// Returns the mistake for a factor whose key is not a setting of the layer that it names.
     pub(super) fn no_setting(&self, variants: &[Variant]) -> Option<Diagnostic> {
         let at = self.key.clone()?;
         let path = &self.levels.first()?.set.first()?.path;
@@ -64,7 +64,7 @@ impl Factor<'_> {
             let sets_path = |v: &WrittenVariant| v.set.iter().any(|setting| setting.path == *path);
             let variant = variants.iter().find(|variant| sets_path(variant))?.name.get_ref();
             let message = format!("The factor '{name}' and variant '{variant}' both set '{path}'");
-            let help = "take it away from one of them";
+            let help = "remove it from one of them";
             Some(Diagnostic::at(self.name.span(), message, help).if_name_is_right(path))
         })
     }

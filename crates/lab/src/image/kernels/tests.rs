@@ -25,7 +25,7 @@ fn a_kernel_is_resolved_to_the_packages_that_it_consists_of() {
     let parts = ["binary", "modules", "base"].map(|p| format!("linux-{p}-7.3.4+deb13-amd64"));
     assert_eq!(names(split), parts);
     assert!(split.download() > Bytes(100 << 20), "{}", split.download());
-    // What its image wants beside it to be installed is gone; the image alone is a whole kernel.
+    // The other packages that its image wants to be installed are gone; the image alone is a whole kernel.
     let alone = all.choose("6.18.12").unwrap();
     assert_eq!(names(alone), ["linux-image-6.18.12+deb13-amd64"]);
 }

@@ -50,7 +50,7 @@ fn table_not_as_asked(facts: &RuleFacts, _: ThresholdTest) -> Option<Observation
 pub(super) const SIZES_NOT_AS_COMPUTED: LayerRule = LayerRule {
     id: "sizes_not_as_computed",
     text: "The volume takes more memory than lvm's rule says, or has more or less metadata than its geometry says: plan with the measured sizes.",
-    reads: "memoryUsage.bytesUsed and overheadBlocksUsed beside the formulas for the sizes that the volume answers to 'config'",
+    reads: "memoryUsage.bytesUsed and overheadBlocksUsed, compared with the formulas for the sizes that the volume answers to 'config'",
     threshold: Threshold::above(25.0, Unit::Percent),
     remedy: "Leave room for the measured sizes; fathom explain prints the results of the formulas before a run.",
     source: "dm-vdo: sizes of index, block map cache, slabs and journal; measured on 6.12",

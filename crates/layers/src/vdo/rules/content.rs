@@ -13,7 +13,7 @@ use crate::rule::{
 pub(super) const NOT_PACKABLE: LayerRule = LayerRule {
     id: "content_not_packable",
     text: "Content that should compress was stored uncompressed.",
-    reads: "compressed fragments of the cell, beside the compression asked for",
+    reads: "compressed fragments of the cell, compared with the compression asked for",
     threshold: Threshold::below(1.0, Unit::Count),
     remedy: "Ask for content = { compress = \"2.1x\" } or more, and keep fsync and O_DSYNC away from writes that should pack.",
     source: "thesis 2.2; dm-vdo's packer",
@@ -97,7 +97,7 @@ fn index_not_as_asked(facts: &RuleFacts, _: ThresholdTest) -> Option<Observation
 pub(super) const SAVING_OF_ZEROS: LayerRule = LayerRule {
     id: "saving_of_zeros",
     text: "A part of the saving is zero blocks, which any thin volume saves.",
-    reads: "saving_percent beside saving_without_zero_percent",
+    reads: "saving_percent, compared with saving_without_zero_percent",
     threshold: Threshold::above(5.0, Unit::Percent),
     remedy: "Take saving_without_zero_percent.",
     source: "slides on VDO; vdostats counts zero blocks as saved",
@@ -121,7 +121,7 @@ fn saving_of_zeros(facts: &RuleFacts, threshold: ThresholdTest) -> Option<Observ
 pub(super) const DUPLICATES_IN_FLIGHT: LayerRule = LayerRule {
     id: "duplicates_in_flight",
     text: "Most duplicates were found among writes in flight, not by the index: they are too close to each other.",
-    reads: "hashLock.concurrentDataMatches beside hashLock.dedupeAdviceValid",
+    reads: "hashLock.concurrentDataMatches, compared with hashLock.dedupeAdviceValid",
     threshold: Threshold::above(50.0, Unit::Percent),
     remedy: "Let duplicates reach back farther than what is in flight: content = { dedupe = \"50%\", distance = \"10000..100000=100\" }.",
     source: "articles on testing deduplication; fio repeats neighbours by default",
@@ -191,7 +191,7 @@ fn matches_without_dedupe(
 pub(super) const LESS_FOUND: LayerRule = LayerRule {
     id: "less_found_than_written",
     text: "VDO found fewer duplicates than were written.",
-    reads: "hashLock.dedupeAdviceValid and concurrentDataMatches for each write, beside the duplicates that were measured in what was written",
+    reads: "hashLock.dedupeAdviceValid and concurrentDataMatches for each write, compared with the duplicates that were measured in what was written",
     threshold: Threshold::above(5.0, Unit::Percent),
     remedy: "Compare how far duplicates reach back (distance, window) with what the index remembers (index_memory, sparse_index), and look at how often a content is repeated: VDO refers to a block 254 times at most.",
     source: "articles on testing deduplication: compare the layer's own ratio with what was asked for",

@@ -7,7 +7,7 @@ use crate::rule::{MeasuredStage, Observation, RuleFacts};
 
 /// A device fast enough not to be the limit: flash whose flushes cost nothing.
 const FAST: &str = "like = { base = \"nvme\", power_loss_protection = true }";
-/// A flush after so many writes that no load of a trial reaches it: once a variant has set `sync`, a load cannot be told never to flush.
+/// A flush after so many writes that no load of a trial reaches it: once a variant has set `sync`, no setting makes a load never flush.
 const NEVER: &str = "\"fsync:1000000\"";
 
 /// Settings of the volume, and devices that they need: names and values as written in TOML.
@@ -28,7 +28,7 @@ pub(super) fn cured(
     }
 }
 
-/// Puts the journal, which is the tail of the pool, on a separate fast device; `None` where it has one, or where a layer lies between.
+/// Puts the journal, which is the tail of the pool, on a separate fast device; `None` if it has one, or if a layer lies between.
 pub(super) fn journal_apart(facts: &RuleFacts) -> Option<Cure> {
     const JOURNAL: &str = "journal";
     let data = facts.device(DATA).filter(|_| !has_tail(facts))?;
@@ -42,12 +42,12 @@ pub(super) fn journal_apart(facts: &RuleFacts) -> Option<Cure> {
     Some(Cure { changes, devices: vec![(JOURNAL, format!("{{ size = \"1G\", {FAST} }}"))] })
 }
 
-/// Tells whether the journal lies on a device of its own.
+/// Tells whether the journal lies on a separate device.
 pub(super) fn has_tail(facts: &RuleFacts) -> bool {
     facts.layer_facts().is_some_and(|facts| facts.on.contains_key(TAIL))
 }
 
-/// Puts the volume on a fast device of the same size; `None` where it is on one, or where a layer lies between.
+/// Puts the volume on a fast device of the same size; `None` if it is on one, or if a layer lies between.
 pub(super) fn faster_device(facts: &RuleFacts) -> Option<Cure> {
     let data = facts.device(DATA)?;
     if data.settings.get("like").is_some_and(|like| like.contains("nvme")) {
@@ -106,14 +106,14 @@ fn written(Bytes(bytes): Bytes) -> String {
     whole.map_or_else(|| bytes.to_string(), |(shift, unit)| format!("{}{unit}", bytes >> shift))
 }
 
-/// Returns settings for the load without its flushes; none where it makes no flushes itself, or is a point of a sweep.
+/// Returns settings for the load without its flushes; none if it makes no flushes itself, or is a point of a sweep.
 pub(super) fn never_durable(stage: &MeasuredStage) -> Vec<(&'static str, String)> {
     let planned = stage.planned.filter(|planned| !planned.swept);
     let flushes = planned.and_then(|planned| planned.load.as_ref()?.sync_every);
     Vec::from_iter(flushes.map(|_| ("sync", NEVER.to_owned())))
 }
 
-/// Returns settings for the load with at most `most` blocks in flight; none where it has no more anyway, or is a point of a sweep.
+/// Returns settings for the load with at most `most` blocks in flight; none if it has no more anyway, or is a point of a sweep.
 pub(super) fn fewer_in_flight(stage: &MeasuredStage, most: f64) -> Vec<(&'static str, String)> {
     let planned = stage.planned.filter(|planned| !planned.swept);
     let depth = planned.and_then(|planned| planned.load.as_ref()).and_then(|load| {

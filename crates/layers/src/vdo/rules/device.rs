@@ -75,7 +75,7 @@ fn flush_time(
 
 /// The reason why the journal cannot be put elsewhere.
 const NOT_APART: &str =
-    "the journal has a device of its own, or the volume does not stand on a device itself";
+    "the journal is on a separate device, or the volume does not stand directly on a device";
 
 /// Percentage of the time that the device must be busy: otherwise it does not limit writes, even if each waits for it.
 const OFTEN_BUSY: f64 = 50.0;
@@ -107,7 +107,7 @@ fn journal_on_data(
     let sent = |field: &str| volume.counted(field);
     let journal = sent("biosJournalCompleted.write")?;
     let counted = disks.counted(&format!("{name}.writes")).filter(|n| often && *n > 0.0)?;
-    // Most devices count a flush without data as a write; there are no more writes with data than the volume sent.
+    // Most devices count a flush without data as a write; at most as many writes have data as the volume sent.
     let all = sent("biosOutCompleted.write").zip(sent("biosMetaCompleted.write"));
     let writes = all.map_or(counted, |(data, meta)| counted.min((data + meta).max(journal)));
     let share = threshold.passed(100.0 * journal / writes)?;

@@ -49,7 +49,7 @@ fn unallocated(
 pub(super) const MISSES: LayerRule = LayerRule {
     id: "block_map_misses",
     text: "The block map cache was too small: I/Os waited for pages of the block map.",
-    reads: "blockMap.pagesLoaded for each read and write, beside 1 - cache pages / leaf pages",
+    reads: "blockMap.pagesLoaded for each read and write, compared with 1 - cache pages / leaf pages",
     threshold: Threshold::above(5.0, Unit::Percent),
     remedy: "Give the cache all leaf pages, one for 812 blocks: block_map_cache; 4 KiB for each.",
     source: "thesis 5.3; the formula holds on dm-vdo to three digits",

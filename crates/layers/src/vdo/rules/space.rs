@@ -88,7 +88,7 @@ fn few_slabs(
     (opened + reopened > 0.0).then(|| {
         let mut figures = vec![
             threshold.figure("slabs", slabs),
-            figure("opened meanwhile", opened + reopened, Unit::Count),
+            figure("opened in that time", opened + reopened, Unit::Count),
         ];
         let size = size(facts.settings, "slab_size");
         figures.extend(size.map(|bytes| figure("size of a slab", bytes as f64, Unit::Bytes)));

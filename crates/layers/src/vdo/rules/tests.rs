@@ -21,7 +21,7 @@ use crate::rule::{PlannedFacts, RuleFacts};
 const SECOND: u64 = 1_000_000_000;
 const GIB: u64 = 1 << 30;
 
-/// A cell of which the measured stage takes 10 s, and the plan that it comes from.
+/// A cell whose measured stage takes 10 s, and the plan that it comes from.
 struct Case {
     settings: BTreeMap<String, String>,
     samples: Vec<SampleRow>,
@@ -201,7 +201,7 @@ impl Case {
         self.settings.insert(key.into(), value.into());
     }
 
-    /// A device that was busy for so long, with 1,000 writes to it, so many of which were the journal's.
+    /// Sets the device's busy time and 1,000 writes to it; `journal` of them are the journal's.
     fn journal_on_busy_device(&mut self, busy_ms: f64, journal: f64) {
         for row in self.samples.iter_mut().filter(|row| row.source == "machine.diskstats") {
             row.fields.insert("data.writes".into(), Some(0.0));
@@ -223,7 +223,7 @@ impl Case {
             self.facts.insert(format!("vdo.config.{field}"), value.into());
         }
         self.stats("memoryUsage.bytesUsed", memory);
-        // As much at both ends: nothing was allocated meanwhile.
+        // As much at both ends: nothing was allocated in between.
         for row in self.samples.iter_mut().filter(|row| row.source == "vdo.stats") {
             row.fields.insert("overheadBlocksUsed".into(), Some(metadata));
         }

@@ -90,7 +90,7 @@ fn one_for_all(share: f64, threshold: ThresholdTest) -> Observation {
     let keys = ["logical_threads", "physical_threads", "hash_zone_threads"];
     Observation {
         message: Some(format!("VDO's thread that {} was busy.", thread(REQUESTS))),
-        remedy: Some(format!("Set {} to 1: each gets a thread of its own.", keys.join(", "))),
+        remedy: Some(format!("Set {} to 1: each gets a separate thread.", keys.join(", "))),
         changes: keys.map(|key| (key, "1".to_owned())).to_vec(),
         ..Observation::limit(share, vec![threshold.figure(format!("CPU of {REQUESTS}"), share)])
     }
@@ -106,7 +106,7 @@ fn one_more(
     let slabs = stats(facts, stage).and_then(|stats| stats.end("allocator.slabCount"));
     let mut changes = vec![(key, more.to_string())];
     if key == "physical_threads" && slabs.is_none_or(|slabs| more as f64 > slabs) {
-        // Each physical thread needs a slab of its own, and smaller slabs make more of them.
+        // Each physical thread needs a separate slab, and smaller slabs make more of them.
         let Some(half) = size(facts.settings, "slab_size").map(|bytes| bytes >> 21) else {
             return Vec::new();
         };
@@ -159,7 +159,7 @@ pub(super) const JOURNAL_CEILING: LayerRule = LayerRule {
     text: "The only thread that keeps the journal (journalQ) is near its limit, which no setting raises.",
     reads: "CPU of journalQ, and the writes that it served",
     threshold: Threshold::above(50.0, Unit::Percent),
-    remedy: "Spread the load over several volumes, or flush less often: VDO splits every write into blocks of 4 KiB, each with an entry of its own.",
+    remedy: "Spread the load over several volumes, or flush less often: VDO splits every write into blocks of 4 KiB, each with a separate entry.",
     source: "thesis 5.2, where it became the next limit",
     check: Check::Stage(journal_ceiling),
 };

@@ -65,7 +65,7 @@ pub(super) const MANY_THREADS: StandingRule = StandingRule {
 pub(super) const PHYSICAL_THREADS: StandingRule = StandingRule {
     id: "vdo_threads_beyond_slabs",
     text: "The volume's settings ask for more physical threads than it has slabs: it cannot be activated with them.",
-    reads: "physical threads in the table line, beside the slabs (dmsetup message NODE 0 stats)",
+    reads: "physical threads in the table line, compared with the slabs (dmsetup message NODE 0 stats)",
     threshold: Threshold::above(0.0, Unit::Count),
     remedy: "lvchange --vdosettings 'physical_threads=1' VG/POOL; lvm2 takes a number that the kernel refuses.",
     source: "dm-vdo: physical zones exceed slab count",
@@ -122,7 +122,7 @@ pub(super) const MEMORY: StandingRule = StandingRule {
 pub(super) const INDEX: StandingRule = StandingRule {
     id: "vdo_small_index",
     text: "The index remembers less than the volume stores: duplicates of what it has forgotten are stored again.",
-    reads: "index memory and sparseness (dmsetup message NODE 0 config), beside dataBlocksUsed",
+    reads: "index memory and sparseness (dmsetup message NODE 0 config), compared with dataBlocksUsed",
     threshold: Threshold::above(100.0, Unit::Percent),
     remedy: "The index is fixed when a volume is made: --vdosettings 'index_memory_size_mb=1024' remembers 1 TiB, 'use_sparse_index=1' ten times as much. Many versions of lvm2 lose both: read back what was made.",
     source: "dm-vdo: uds; lvm2 issue 196",
@@ -151,7 +151,7 @@ fn window(node: &Node) -> Option<f64> {
 
 pub(super) const MAX_DISCARD: StandingRule = StandingRule {
     id: "vdo_small_discards",
-    text: "Discards reach the volume in the smallest possible pieces: fstrim or mkfs on a large volume takes very long, and other I/O waits meanwhile.",
+    text: "Discards reach the volume in the smallest possible pieces: fstrim or mkfs on a large volume takes very long, and other I/O waits until it is done.",
     reads: "max_discard in the table line, of volumes of 100 GiB and more",
     threshold: Threshold::below(65_536.0, Unit::Bytes),
     remedy: "lvchange --vdosettings 'max_discard=1500' VG/POOL with the volume down helps where most of what is discarded was never written; mkfs with -K (XFS) or -E nodiscard (ext4).",

@@ -11,7 +11,7 @@ pub(super) const MODE: StandingRule = StandingRule {
     text: "The volume is not in its normal state: it is read-only or recovering, or its index does not answer.",
     reads: "mode, recovery and index in the status line of the volume (dmsetup status)",
     threshold: None,
-    remedy: "Read-only: save the data, see the kernel's log, then vdo's rebuild (vdoforcerebuild) with the volume down. An index that is offline or in error: lvchange --deduplication n, then y; blocks written meanwhile are not deduplicated.",
+    remedy: "Read-only: save the data, see the kernel's log, then vdo's rebuild (vdoforcerebuild) with the volume down. An index that is offline or in error: lvchange --deduplication n, then y; blocks written until then are not deduplicated.",
     source: "kvdo issues 14, 22, 43 and 88; the kernel's vdo.rst",
     check: |facts, _| {
         let [mode, recovery, index] =
@@ -69,7 +69,7 @@ const LEAST_BLOCKS: f64 = 262_144.0;
 pub(super) const SAVES_LITTLE: StandingRule = StandingRule {
     id: "vdo_saves_little",
     text: "The volume saves next to nothing: it costs CPU, memory and latency without saving space.",
-    reads: "logicalBlocksUsed beside dataBlocksUsed (dmsetup message NODE 0 stats), from 1 GiB on; else saving of vdostats",
+    reads: "logicalBlocksUsed, compared with dataBlocksUsed (dmsetup message NODE 0 stats), from 1 GiB on; else saving of vdostats",
     threshold: Threshold::below(10.0, Unit::Percent),
     remedy: "Find out with fathom estimate how much the data could save. Data that are compressed or encrypted above save nothing; lvchange --compression n --deduplication n avoids the cost, and stored data stay as they are.",
     source: "kvdo issues 20 and 41; slides on VDO",

@@ -57,7 +57,7 @@ impl Made {
 
     pub(super) fn power_off(&mut self) {
         match self {
-            // To lvm it is no error to activate what is active.
+            // For lvm it is not an error to activate an active volume.
             Self::ByLvm(_) => {}
             Self::ByTable { nodes, .. } => nodes.power_off(),
         }

@@ -1,4 +1,4 @@
-//! Tests of the findings of single rules: their figures, their remedies, and the changes that would take a limit away.
+//! Tests of the findings of single rules: their figures, their remedies, and the changes that would remove a limit.
 
 use super::*;
 
@@ -37,7 +37,7 @@ fn a_journal_beside_its_data_goes_to_a_device_that_the_trial_adds() {
 fn flushes_that_a_device_counts_among_its_writes_hide_no_journal() {
     let fires = |sent: Option<f64>| {
         let found = Case::after(|c| {
-            // 180 of 1,000 writes, of which 500 are flushes without data; 4 were written before.
+            // 180 of 1,000 writes are the journal's; 500 of the 1,000 are flushes without data, and 4 were written before.
             c.journal_on_busy_device(9500.0, 184.0);
             if let Some(meta) = sent {
                 for row in c.samples.iter_mut().filter(|row| row.source == "vdo.stats") {
