@@ -146,7 +146,8 @@ impl VerifyFigures {
             (self.unsure, "that changed meanwhile"),
         ];
         let some = kinds.iter().filter(|(count, _)| *count > 0);
-        listed(some.map(|(count, what)| format!("{} {what}", show::grouped(*count))).collect())
+        let parts = some.map(|(count, what)| format!("{} {what}", show::grouped(*count)));
+        listed(&parts.collect::<Vec<_>>())
     }
 
     /// Returns the number of blocks that were wrong, of any kind.
@@ -169,7 +170,8 @@ impl VerifyFigures {
     /// Describes the kinds of wrong blocks and their numbers: `2 torn and 260 foreign`; `None` where no block was wrong.
     pub fn wrong_kinds(&self) -> Option<String> {
         let kinds = WrongKind::ALL.iter().filter(|&&kind| self.count(kind) > 0);
-        listed(kinds.map(|&k| format!("{} {}", show::grouped(self.count(k)), k.word())).collect())
+        let parts = kinds.map(|&k| format!("{} {}", show::grouped(self.count(k)), k.word()));
+        listed(&parts.collect::<Vec<_>>())
     }
 
     /// Returns the error text of a load with wrong blocks: `verification found 260 foreign blocks among 8,192 checked`; `None` where no
@@ -217,7 +219,7 @@ impl VerifyFigures {
 }
 
 /// Joins parts as `a, b and c`; `None` where there are none.
-fn listed(parts: Vec<String>) -> Option<String> {
+fn listed(parts: &[String]) -> Option<String> {
     let (last, rest) = parts.split_last()?;
     Some(if rest.is_empty() { last.clone() } else { format!("{} and {last}", rest.join(", ")) })
 }
