@@ -94,11 +94,11 @@ pub fn columns(text: &str) -> Result<Columns, ColumnsError> {
             continue;
         }
         let label = if width > 1 { cells[0].clone() } else { format!("line {line}") };
-        for (line_of, cell) in series.iter_mut().zip(&cells[places.clone()]) {
+        for (column, cell) in series.iter_mut().zip(&cells[places.clone()]) {
             match number(cell) {
-                _ if is_missing(cell) => line_of.missing.push(*line),
+                _ if is_missing(cell) => column.missing.push(*line),
                 Some(value) => {
-                    line_of.points.push(Point { label: label.clone(), line: *line, value })
+                    column.points.push(Point { label: label.clone(), line: *line, value });
                 }
                 None => bad.push(format!("line {line}: '{}' is no finite number", short(cell))),
             }

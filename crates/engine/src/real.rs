@@ -226,9 +226,8 @@ impl Over<'_> {
         let measured = collector.total().ios() + collector.total().errors();
         let ramp_ios = workers.status.ended().saturating_sub(measured);
         let unsettled = steady_detector.as_ref().and_then(SteadyDetector::notice);
-        let failed = failures(collector.total().errors(), halt);
-        let merged = collector.notice();
-        for notice in failed.into_iter().chain(sum.notices()).chain(unsettled).chain(merged) {
+        let failed = failures(collector.total().errors(), halt).into_iter();
+        for notice in failed.chain(sum.notices()).chain(unsettled).chain(collector.notice()) {
             on(Event::Notice(notice.clone()));
             notices.push(notice);
         }

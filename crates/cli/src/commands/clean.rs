@@ -103,22 +103,26 @@ fn of_run(args: &CleanArgs, path: &Path) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::from(if remains.unseen.is_empty() { 0 } else { LEFT }));
     }
     say_text(&listed(&remains));
-    let transcript = path.join("transcript.jsonl");
-    if let Err(error) = std::fs::OpenOptions::new().append(true).open(&transcript) {
-        let what =
-            format!("Cannot write {}: {error}; nothing was taken down", transcript.display());
-        let help =
-            "what is taken down is noted there: make the result writable, or clean a copy of it";
-        return Err(Failure::data(what).with_help(help));
-    }
+    writable_transcript(path)?;
     let left = cleaning.take_down(&mut sink)?;
     let unseen = cleaning.not_looked_at();
     // The transcript has changed, since it records what was taken down: a result with a valid seal is sealed again.
     if result.seal == Seal::Whole {
         results::checksums::write(sink.way()).map_err(Failure::data)?;
     }
+    let mut text = outcome(&left, &unseen, &cleaning.in_directories());
+    let fresh: Vec<_> =
+        unseen.iter().filter(|why| !remains.unseen.contains(why)).cloned().collect();
+    name_unseen(&mut text, &fresh);
+    let remains = Remains { unseen, ..remains };
+    report(args, "host", &remains, &left, &text);
+    Ok(ExitCode::from(if left.is_empty() && remains.unseen.is_empty() { 0 } else { LEFT }))
+}
+
+/// Returns what was taken down and what is still there, for people; `kept` are files that keep directories from being removed.
+fn outcome(left: &[String], unseen: &[String], kept: &[String]) -> Text {
     let mut text = Text::new();
-    match left.as_slice() {
+    match left {
         [] if unseen.is_empty() => {
             text.line("everything is taken down; the transcript of the result says how");
         }
@@ -127,7 +131,6 @@ fn of_run(args: &CleanArgs, path: &Path) -> Result<ExitCode, Failure> {
             let there = format!("still there: {}", left.join(", "));
             text.line(Style::of_stdout().bad("error:").and(there));
             text.line("the transcript of the result says why");
-            let kept = cleaning.in_directories();
             let directory = |thing: &String| thing.starts_with("directory ");
             if !left.iter().all(|thing| directory(thing) && !kept.is_empty()) {
                 text.line("what is in use must be released first");
@@ -144,12 +147,20 @@ fn of_run(args: &CleanArgs, path: &Path) -> Result<ExitCode, Failure> {
             }
         }
     }
-    let fresh: Vec<_> =
-        unseen.iter().filter(|why| !remains.unseen.contains(why)).cloned().collect();
-    name_unseen(&mut text, &fresh);
-    let remains = Remains { unseen, ..remains };
-    report(args, "host", &remains, &left, &text);
-    Ok(ExitCode::from(if left.is_empty() && remains.unseen.is_empty() { 0 } else { LEFT }))
+    text
+}
+
+/// Checks, before anything is taken down, that it can be noted in the transcript.
+fn writable_transcript(path: &Path) -> Result<(), Failure> {
+    let transcript = path.join("transcript.jsonl");
+    if let Err(error) = std::fs::OpenOptions::new().append(true).open(&transcript) {
+        let what =
+            format!("Cannot write {}: {error}; nothing was taken down", transcript.display());
+        let help =
+            "what is taken down is noted there: make the result writable, or clean a copy of it";
+        return Err(Failure::data(what).with_help(help));
+    }
+    Ok(())
 }
 
 fn live(error: SinkError, result: &Path) -> Failure {

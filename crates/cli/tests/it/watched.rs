@@ -186,7 +186,7 @@ fn parsed(text: &str) -> BTreeMap<Key, f64> {
                     family = (name, value);
                 }
                 "UNIT" => {
-                    assert!(family.0 == name && name.ends_with(&format!("_{value}")), "{line}")
+                    assert!(family.0 == name && name.ends_with(&format!("_{value}")), "{line}");
                 }
                 "HELP" => assert!(family.0 == name && !value.is_empty(), "{line}"),
                 _ => panic!("{line}"),
