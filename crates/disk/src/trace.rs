@@ -278,7 +278,9 @@ mod tests {
         let middle = bytes.len() / 2;
         bytes[middle] ^= 1;
         assert!(Trace::read(bytes.as_slice()).unwrap_err().contains("damaged after 0"));
-        assert!(Trace::read(&b"PNG and so on, long enough"[..]).unwrap_err().contains("no trace"));
+        assert!(
+            Trace::read(&b"PNG and so on, long enough"[..]).unwrap_err().contains("not a trace")
+        );
         let mut bytes = written(1, 1);
         bytes[7] = 9;
         assert!(Trace::read(bytes.as_slice()).unwrap_err().contains("version 9"));

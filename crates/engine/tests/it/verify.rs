@@ -247,9 +247,9 @@ fn a_state_that_is_damaged_or_of_something_else_is_refused_and_left_alone() {
         refused(&bytes, &spec, "state");
     }
     for length in [9, 40, good.len() / 2, good.len() - 1] {
-        refused(&good[..length], &spec, if length < 12 { "no state file" } else { "damaged" });
+        refused(&good[..length], &spec, if length < 12 { "not a state file" } else { "damaged" });
     }
-    refused(b"anything else", &spec, "no state file");
+    refused(b"anything else", &spec, "not a state file");
     let mut newer = good.clone();
     newer[8] = 9;
     refused(&newer, &spec, "version 9");

@@ -59,7 +59,7 @@ const WRONG: &[Wrong] = &[
     Wrong("percentiles = [50]", "percentiles = [100]", "no percentile 100"),
     Wrong("series = [\"saving_percent\"]", "series = [\"saving_procent\"]", "did you mean"),
     Wrong("by = \"depth\"", "by = \"dept\"", "no factor and no swept key 'dept'"),
-    Wrong("# near", "tolerance = \"5%\"", "Only what is near"),
+    Wrong("# near", "tolerance = \"5%\"", "Only near = ... can have a tolerance"),
     Wrong("scale = \"full\"", "scale = \"ful\"", "did you mean 'full'"),
     Wrong(
         "variant = \"a, dedupe on\"",
@@ -78,7 +78,7 @@ const FAR: &[Wrong] = &[
     Wrong("on = \"data\"", "on = \"quux\"", "'quux', which is neither a device"),
     Wrong("\"vdo.bio_threads\" = 2", "\"quux.bio_threads\" = 2", "names nothing"),
     Wrong("key = \"vdo.dedupe\"", "key = \"quux.dedupe\"", "names nothing"),
-    Wrong("key = \"vdo.dedupe\"", "key = \"vdo.quux\"", "no setting"),
+    Wrong("key = \"vdo.dedupe\"", "key = \"vdo.quux\"", "is not a setting"),
     Wrong("dedupe = \"off\"", "dedupe = \"quux\"", "no level of"),
     Wrong("dedupe = \"off\"", "quux = \"off\"", "no factor 'quux'"),
     Wrong("size = \"64M\"", "quux = \"64M\"", "has no key"),

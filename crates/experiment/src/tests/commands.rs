@@ -177,7 +177,11 @@ fn what_makes_no_command_is_told_with_what_to_write() {
         ("", "[[stage]]", "neither argv nor shell"),
         ("argv = [\"ls\"]\nshell = \"ls\"", "shell = ", "both argv and shell"),
         ("argv = [\"ls\"]\ninterpreter = \"/bin/sh\"", "interpreter", "leave interpreter out"),
-        ("argv = [\"ls\"]\npackages = [\"-oDir=/\"]", "packages", "no name of a Debian package"),
+        (
+            "argv = [\"ls\"]\npackages = [\"-oDir=/\"]",
+            "packages",
+            "not the name of a Debian package",
+        ),
         ("argv = [\"ls\"]\npackages = [\"git-\"]", "packages", "as apt does"),
         ("argv = [\"ls\", \"{muont}\"]", "argv", "did you mean '{mount}'"),
         ("argv = [\"ls\", \"{corpus.docs}\"]", "argv", "add [corpora.docs]"),
@@ -215,7 +219,7 @@ fn what_makes_no_corpus_is_told_with_what_to_write() {
         ("package = \"git\"\nlevels = 2", "levels = ", "either a package, a path or a size"),
         ("package = 5", "package = 5", "takes the name of a Debian package"),
         ("path = 5", "path = 5", "takes the path of a directory"),
-        ("package = \"Git\"", "package = \"Git\"", "no name of a Debian package"),
+        ("package = \"Git\"", "package = \"Git\"", "not the name of a Debian package"),
         ("path = \"/no/such/place\"", "path = ", "cannot be read"),
         (&file, "path = ", "is not a directory"),
         ("content = { dedupe = \"5%\" }", "[corpora.t]", "no key 'size', which it needs"),
@@ -275,7 +279,7 @@ fn a_figure_that_no_command_prints_is_told_with_those_that_are() {
             "metric",
             "'again' picks no figure 'files'",
         ),
-        ("[[question]]\nmetric = \"files\"\nlayer = \"xfs\"", "layer", "of no layer"),
+        ("[[question]]\nmetric = \"files\"\nlayer = \"xfs\"", "layer", "takes no layer"),
         ("[[question]]\nmetric = \"files\"\nstage = \"wrok\"", "stage", "did you mean 'work'?"),
         ("[[expect]]\nmetric = \"fils\"\nabove = 1", "metric", "did you mean 'files'?"),
     ] {
@@ -349,7 +353,7 @@ fn what_cannot_be_set_of_a_corpus_is_told_where_it_is_set() {
         )
     };
     for (set, phrase) in [
-        ("set.\"corpus.t.package\" = \"no name!\"", "no name of a Debian package"),
+        ("set.\"corpus.t.package\" = \"no name!\"", "not the name of a Debian package"),
         ("set.\"corpus.t.package\" = 7", "package cannot be 7"),
         ("set.\"corpus.t.size\" = \"1G\"", "either a package, a path or a size"),
         ("set.\"corpus.t.path\" = \"/etc\"", "either a package, a path or a size"),

@@ -41,7 +41,7 @@ fn a_swept_key_has_no_value_beside_the_sweep_and_changes_something() {
     let sweep = |sweep: &str| text(&format!("{READS}\n{sweep}"), "");
     plan(&sweep("sweep = { depth = [1, 8] }")).unwrap();
     refuses(&[
-        (sweep("depth = 8\nsweep = { depth = [1, 8] }"), "depth = 8", "take one of the two"),
+        (sweep("depth = 8\nsweep = { depth = [1, 8] }"), "depth = 8", "leave one of the two out"),
         (sweep("sweep = { depth = [4] }"), "sweep", "a single point"),
         (sweep("sweep = { \"content.dedupe\" = [\"0%\", \"50%\"] }"), "sweep", "writes nothing"),
         (sweep("sweep_state = \"steady\""), "sweep_state", "add sweep = "),

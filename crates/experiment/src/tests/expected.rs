@@ -127,10 +127,13 @@ fn what_cannot_be_expected_names_the_key_and_the_remedy() {
     for (keys, phrase) in [
         ("metric = \"iops\"", "one of 'above', 'below' and 'near'"),
         ("metric = \"iops\"\nabove = 1\nbelow = 2", "only one of 'above', 'below' and 'near'"),
-        ("metric = \"iops\"\nnear = 5", "How near"),
+        ("metric = \"iops\"\nnear = 5", "near = ... has no tolerance"),
         ("metric = \"iops\"\nnear = 5\ntolerance = \"some\"", "tolerance cannot be 'some'"),
         ("metric = \"iops\"\nnear = 5\ntolerance = \"-1 %\"", "tolerance cannot be '-1 %'"),
-        ("metric = \"iops\"\nabove = 5\ntolerance = \"3 points\"", "Only what is near"),
+        (
+            "metric = \"iops\"\nabove = 5\ntolerance = \"3 points\"",
+            "Only near = ... can have a tolerance",
+        ),
         ("metric = \"iops\"\nabove = \"much\"", "above takes a number"),
         ("metric = \"iosp\"\nabove = 5", "did you mean 'iops'"),
         ("metric = \"iops\"\nabove = 5\nvariant = \"cache\"", "did you mean 'cached'"),

@@ -122,7 +122,7 @@ fn what_is_missing_or_wrong_in_a_fill_is_told_at_its_place() {
         (format!("{UNTIL}\n{BY}\ndeadline = \"200h\""), "200h", "1s to 168h"),
         (format!("{UNTIL}\n{BY}\ndeadline = true"), "deadline", "a time"),
         (format!("{UNTIL}\n{BY}\nmeasure = true"), "measure", "cannot be measured"),
-        (format!("{UNTIL}\n{BY}\nto = \"80%\"\nof = \"cache\""), "until", "has two ends"),
+        (format!("{UNTIL}\n{BY}\nto = \"80%\"\nof = \"cache\""), "until", "has two goals"),
         (format!("{UNTIL}\n{BY}\ntarget = \"cash\""), "cash", "'cash'"),
     ] {
         let shown = refused(&fill, line);

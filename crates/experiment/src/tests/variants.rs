@@ -86,7 +86,7 @@ fn a_setting_that_cannot_be_is_told_where_it_is_set() {
         ("write.content.dedupe\" = \"x\"", "content.dedupe", "takes"),
         ("write.content.dedup\" = 5", "no key 'content.dedup'", "did you mean 'dedupe'"),
         ("write.contnt.dedupe\" = 5", "no key 'contnt'", "did you mean 'content'"),
-        ("write.duration.x\" = 5", "no table", "set 'duration' itself"),
+        ("write.duration.x\" = 5", "is not a table", "set 'duration' itself"),
         ("write.depth.x\" = 5", "depth cannot be a table", "as in depth = 32"),
         ("write.name\" = \"x\"", "cannot differ", "only = "),
         ("write.do\" = \"copy\"", "cannot differ", "only = "),

@@ -96,6 +96,6 @@ fn a_value_put_in_place_is_wrong_where_it_stands_itself() {
     let mistake = table.take::<u32>(&DEPTH).unwrap_err();
     assert_eq!(&text[mistake.span.unwrap()], "\"x.depth\" = true");
     let through = Table::parse("a = 1", "A file").unwrap().put("a.b", &settings[0]).unwrap_err();
-    assert!(through.message.contains("no table"), "{through:?}");
+    assert!(through.message.contains("is not a table"), "{through:?}");
     assert_eq!(settings[1].shown(), "x.content.zero = 2");
 }
