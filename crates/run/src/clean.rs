@@ -7,6 +7,7 @@
 
 mod begun;
 mod ground;
+mod stranger;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -188,7 +189,7 @@ impl Cleaning {
         let Action::Wipe { device, mark: Some(mark) } = action else { return None };
         let device = self.executor.resolve(device).ok()?;
         let now = self.executor.identity(&device).ok().flatten();
-        let is_other = now.is_some_and(|now| ground::stranger(&self.devices, &now, &self.tag));
+        let is_other = now.is_some_and(|now| stranger::is_stranger(&self.devices, &now, &self.tag));
         (!is_other && self.executor.carries(&device, mark)).then_some(device)
     }
 

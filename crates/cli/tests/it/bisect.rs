@@ -182,7 +182,11 @@ fn what_cannot_be_bisected_is_refused_with_a_remedy_before_anything_runs() {
     std::fs::write(file, two).unwrap();
     let answer = fathom_in(dir.path(), &iops(&ENDS));
     assert_eq!(answer.code, Some(2), "{}", answer.err);
-    assert!(answer.err.contains("of several: randread of w, randwrite of w"), "{}", answer.err);
+    assert!(
+        answer.err.contains("several have iops: randread of w, randwrite of w"),
+        "{}",
+        answer.err
+    );
     std::fs::write(file, one).unwrap();
     // A directory of something else stays as it is.
     std::fs::create_dir(dir.path().join("other")).unwrap();
@@ -264,7 +268,7 @@ fn only_results_of_the_steps_are_believed_and_nothing_else_in_the_directory() {
     refused(5, "is not as its run left it");
     std::fs::write(&row, before).unwrap();
     for (was, is, phrase) in [
-        ("\"fathom_bisection\":1", "\"fathom_bisection\":2", "version 2"),
+        ("\"fathom_bisection\":1", "\"fathom_bisection\":2", "version is 2"),
         ("\"most\":27", "\"most\":0", "not valid"),
         ("\"threshold\":0.03", "\"threshold\":1e999", "holds no bisection"),
         ("\"seed\":7", "\"seed\":8", "another seed"),

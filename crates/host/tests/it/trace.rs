@@ -207,5 +207,5 @@ fn latency_of_a_device_is_counted_by_steps_and_what_is_merged_counts_each() {
     let reads = results::histogram::decode(&data.histograms["read"]).unwrap();
     let p50 = reads.value_at_quantile(0.5);
     assert!((2_000..100_000_000).contains(&p50), "{p50}");
-    assert!(found[1].absent.as_ref().unwrap().contains("no block device"), "{:?}", found[1]);
+    assert!(found[1].absent.as_ref().unwrap().contains("not a block device"), "{:?}", found[1]);
 }

@@ -1,12 +1,11 @@
-//! The devices that a run began on, and what stands on others.
+//! The devices of the run that is cleaned up, found and held by their identities.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use layers::step::Action;
-use results::model::DeviceFacts;
-use sys::identity::Identity;
 
 use super::Cleaning;
+use super::stranger::is_stranger;
 use crate::RunError;
 
 impl Cleaning {
@@ -25,7 +24,7 @@ impl Cleaning {
     pub(super) fn find_strangers(&mut self) {
         for device in self.executor.bearers(&self.tag) {
             let now = self.executor.identity(&device).ok().flatten();
-            let stranger = now.filter(|now| stranger(&self.devices, now, &self.tag));
+            let stranger = now.filter(|now| is_stranger(&self.devices, now, &self.tag));
             self.strangers.extend(stranger.map(|now| {
                 format!("{device}: it carries things of the run, and is {now}, on which the run did not begin")
             }));
@@ -86,28 +85,5 @@ impl Cleaning {
         let now = self.executor.identity(node).ok().flatten();
         let known = self.devices.values().filter_map(crate::resume::identity);
         now.is_some_and(|now| known.into_iter().any(|known| known.difference(&now).is_none()))
-    }
-}
-
-/// Tells whether a device is shown to be, or to stand on, something that the run with this tag did not begin on: a copy of its disk, for example,
-/// carries all that the run wrote. Nothing is shown where another version stored no identity, or where a device has no lasting one.
-pub(super) fn stranger(devices: &BTreeMap<String, DeviceFacts>, now: &Identity, tag: &str) -> bool {
-    let known: Option<Vec<_>> = devices.values().map(crate::resume::identity).collect();
-    known.is_some_and(|known| stands_elsewhere(now, &known, tag))
-}
-
-fn stands_elsewhere(now: &Identity, known: &[Identity], tag: &str) -> bool {
-    if known.iter().any(|device| !device.is_other(now)) {
-        return false;
-    }
-    match now {
-        Identity::Loop { on, .. } | Identity::Partition { on, .. } => {
-            stands_elsewhere(on, known, tag)
-        }
-        Identity::Mapped { on, .. } => on.iter().any(|on| stands_elsewhere(on, known, tag)),
-        // A file of the run lies in a file system of the run.
-        Identity::File(file) => file.path.as_ref().is_some_and(|path| !path.contains(tag)),
-        Identity::Disk(_) => true,
-        Identity::Passing { .. } => false,
     }
 }
