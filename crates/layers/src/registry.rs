@@ -306,7 +306,7 @@ mod tests {
                 assert_eq!(same.count(), 1, "{}: {}", all.name, sort.called);
             }
             for fact in all.facts {
-                let same = facts().into_iter().filter(|fact| fact.name == fact.name);
+                let same = facts().into_iter().filter(|other| other.name == fact.name);
                 assert_eq!(same.count(), 1, "{}: {}", all.name, fact.name);
             }
         }
