@@ -107,9 +107,12 @@ impl Cleaning {
         // The plan of another version may not be readable; things that carry the tag are found without it.
         let plan: Option<Plan> = serde_json::from_value(result.manifest.plan_document.clone()).ok();
         let cells: &[CellPlan] = plan.as_ref().map_or(&[], |plan| &plan.cells);
-        for (data, planned) in result.cells.iter().zip(cells).rev() {
-            let begun = Begun::of(result, data, planned, &mut cleaning.executor);
-            cleaning.take_over(planned, begun);
+        // What lines tell of comes first, in its order; what may have been made without a line stands below all of it.
+        for is_sure in [true, false] {
+            for (data, planned) in result.cells.iter().zip(cells).rev() {
+                let begun = Begun::of(result, data, planned, &mut cleaning.executor);
+                cleaning.take_over(planned, begun, is_sure);
+            }
         }
         if result.lost_lines > 0 {
             cleaning.unseen.insert(format!(
@@ -122,8 +125,8 @@ impl Cleaning {
         Ok(cleaning)
     }
 
-    /// Adds the steps that one cell still has to undo, the last step first.
-    fn take_over(&mut self, planned: &CellPlan, begun: Vec<Begun>) {
+    /// Adds the steps that one cell still has to undo, the last step first: those that had begun (`is_sure`), or those that left no line.
+    fn take_over(&mut self, planned: &CellPlan, begun: Vec<Begun>, is_sure: bool) {
         self.follow_renamed();
         for Begun { step, .. } in &begun {
             if let Action::Mount { device, .. } = &step.action
@@ -132,13 +135,13 @@ impl Cleaning {
                 self.executor.owns(&device);
             }
         }
-        for begun in begun.into_iter().rev() {
+        for begun in begun.into_iter().rev().filter(|begun| begun.is_sure == is_sure) {
             self.plan_undo(planned.index, begun);
         }
     }
 
     /// Plans the undo actions of a begun step that have not been carried out.
-    fn plan_undo(&mut self, cell: usize, Begun { number, step, remaining }: Begun) {
+    fn plan_undo(&mut self, cell: usize, Begun { number, step, remaining, .. }: Begun) {
         // If the step's result carries the run's mark, all of its undo is the run's.
         let marked = remaining.iter().any(|(_, action)| self.marked(action).is_some());
         let (ours, others): (Vec<_>, Vec<_>) = remaining.into_iter().partition(|(_, action)| {

@@ -11,6 +11,8 @@ use results::read::{CellData, ResultSet};
 
 /// A step that had begun, or one that left no line in the transcript and may have begun.
 pub(super) struct Begun {
+    /// Tells whether it had begun.
+    pub(super) is_sure: bool,
     /// Its number in the plan of the cell; `None` where the transcript has no numbers of this program's steps.
     pub(super) number: Option<usize>,
     pub(super) step: Step,
@@ -77,7 +79,7 @@ fn by_number(
         let remaining =
             parts.filter(|(part, action)| may_be(action) && !undone.contains(&(number, *part)));
         let remaining = remaining.collect();
-        Begun { number: Some(number), step, remaining }
+        Begun { is_sure: begun.contains(&number), number: Some(number), step, remaining }
     };
     steps.map(with_remaining).collect()
 }
@@ -116,6 +118,7 @@ fn by_text(
     let with_remaining = |step: Step| {
         let parts = step.undo.iter().cloned().enumerate();
         Begun {
+            is_sure: true,
             number: None,
             remaining: parts.filter(|(_, action)| is_left(action)).collect(),
             step,
