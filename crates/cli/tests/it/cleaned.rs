@@ -76,6 +76,11 @@ impl Scene {
         fathom_in(self.dir.path(), arguments)
     }
 
+    fn is_cleaned(&self, out: &str) {
+        let answer = self.fathom(&["clean", out, "--yes"]);
+        assert_eq!(answer.code, Some(0), "{}\n{}", answer.out, answer.err);
+    }
+
     fn tag(&self, out: &str) -> Option<String> {
         let manifest = fs::read(self.at(out).join("manifest.json")).ok()?;
         let manifest: serde_json::Value = serde_json::from_slice(&manifest).ok()?;
@@ -290,7 +295,7 @@ fn a_run_goes_on_with_the_device_that_it_began_on_and_with_no_other() {
     until("it never began", || begun().is_some());
     run.kill().unwrap();
     run.wait().unwrap();
-    assert_eq!(ground.fathom(&["clean", "r", "--yes"]).code, Some(0));
+    ground.is_cleaned("r");
     fs::write(&other.path, vec![0x5A; 1 << 20]).unwrap();
     let link = ground.at("link");
     let resume = |device: &str, option: &str| {
@@ -318,7 +323,7 @@ fn a_run_goes_on_with_the_device_that_it_began_on_and_with_no_other() {
     until("it never went on", || begun().is_some());
     goes_on.kill().unwrap();
     goes_on.wait().unwrap();
-    assert_eq!(ground.fathom(&["clean", "r", "--yes"]).code, Some(0));
+    ground.is_cleaned("r");
     // A result of a version that kept no identity.
     fs::write(&manifest, without).unwrap();
     let mut goes_on = ground.start_resumed(&link, "r");
@@ -327,7 +332,7 @@ fn a_run_goes_on_with_the_device_that_it_began_on_and_with_no_other() {
     goes_on.wait().unwrap();
     let log = fs::read_to_string(ground.at("said")).unwrap();
     assert!(log.contains("was not checked"), "{log}");
-    assert_eq!(ground.fathom(&["clean", "r", "--yes"]).code, Some(0));
+    ground.is_cleaned("r");
 }
 
 #[test]
