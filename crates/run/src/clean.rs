@@ -68,6 +68,8 @@ pub struct Cleaning {
     attributes: BTreeMap<String, (Source, String)>,
     /// The devices that the run was started on, by role.
     devices: BTreeMap<String, DeviceFacts>,
+    /// Nodes of the run's devices, by their names in braces, as the last line says that names them: those of a cell without a line too.
+    nodes: BTreeMap<String, String>,
     unseen: BTreeSet<String>,
     /// Devices that carry things of the run, though it did not begin on them, each with the reason.
     strangers: Vec<String>,
@@ -100,6 +102,7 @@ impl Cleaning {
             left_alone: Vec::new(),
             attributes: BTreeMap::new(),
             devices: result.manifest.devices.clone(),
+            nodes: ground::nodes(&result.transcript),
             unseen: BTreeSet::new(),
             strangers: Vec::new(),
             moved: BTreeMap::new(),

@@ -1,12 +1,20 @@
 //! The devices of the run that is cleaned up, found and held by their identities.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use layers::step::Action;
+use results::TranscriptEntry;
 
 use super::Cleaning;
 use super::stranger::is_stranger;
 use crate::RunError;
+
+/// Returns the nodes of devices that the lines of a transcript tell, by the names that devices have in braces; later lines come before earlier ones.
+pub(super) fn nodes(lines: &[TranscriptEntry]) -> BTreeMap<String, String> {
+    let bound = lines.iter().flat_map(|line| &line.bound);
+    let of_devices = bound.filter(|(name, _)| name.starts_with("device."));
+    of_devices.map(|(name, node)| (name.clone(), node.clone())).collect()
+}
 
 impl Cleaning {
     /// Holds the devices of the run: whatever is opened under their names later has to be what they lead to now.
@@ -31,8 +39,14 @@ impl Cleaning {
         }
     }
 
-    /// Binds each device of the run that has another node by now, as after a reboot, to that node. A device that is not found keeps its old node.
+    /// Binds each device of the run to its node, to another one than the transcript tells if it has another by now, as after a reboot. A device that
+    /// is not found keeps its old node.
     pub(super) fn follow_renamed(&mut self) {
+        for (name, node) in &self.nodes {
+            if self.executor.resolve(&format!("{{{name}}}")).is_err() {
+                self.executor.bind(name, node);
+            }
+        }
         for (role, facts) in &self.devices {
             let (name, known) = (format!("device.{role}"), crate::resume::identity(facts));
             let Some(known) = known else { continue };
@@ -60,8 +74,11 @@ impl Cleaning {
             return None;
         };
         let role = device.strip_prefix("{device.").and_then(|rest| rest.strip_suffix('}'))?;
-        let node = self.executor.resolve(device).ok();
-        let node = node.unwrap_or_else(|| format!("the device of role '{role}'"));
+        let Ok(node) = self.executor.resolve(device) else {
+            return Some(format!(
+                "the device of role '{role}': no line of the transcript names it"
+            ));
+        };
         let now = match self.executor.identity(&node) {
             Err(error) => return Some(format!("{node}: {error}")),
             Ok(now) => now?,

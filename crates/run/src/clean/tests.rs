@@ -182,6 +182,10 @@ fn whatever_moment_a_run_is_killed_at_cleaning_takes_down_its_stack_and_nothing_
             let mut cleaning = Cleaning::of(&result, machine.clone()).unwrap();
             let remains = cleaning.remains();
             assert_eq!(remains.found, there, "{} {begun}", cell.variant);
+            // One line tells the node for the cells without a line too.
+            let told = result.transcript.iter().any(|l| l.bound.contains_key("device.data"));
+            assert_eq!(told, !result.transcript.is_empty());
+            assert_eq!(remains.unseen.is_empty(), told, "{:?}", remains.unseen);
             // A device that is only marked for lvm carries no tag.
             let marked = there == ["physical volume /dev/simulated-data"];
             assert_eq!(remains.commands.is_empty(), there.is_empty() || marked, "{remains:?}");
