@@ -200,6 +200,11 @@ impl Executor {
         self.machine.identity(device)
     }
 
+    /// Tells whether another run, or a load, has claimed a device.
+    pub fn is_claimed(&self, device: &str) -> bool {
+        self.machine.is_claimed(device)
+    }
+
     /// Tells the machine that a device is one of the run's.
     pub fn owns(&mut self, device: &str) {
         self.machine.owns(device);

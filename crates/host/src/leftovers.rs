@@ -84,6 +84,13 @@ impl Leftover {
                 let device = owned.iter().find(|device| what.is_on(device))?;
                 (at, Action::Unmount { directory: at.clone(), device: Some(device.clone()) })
             }
+            // No program is needed at a place of the run's own, so that a guest without one is cleaned, too.
+            Self::Mount { at, what, .. }
+                if at.starts_with(&format!("{}/{ours}", layers::MOUNTS)) =>
+            {
+                let device = Some(what.source.clone());
+                (at, Action::Unmount { directory: at.clone(), device })
+            }
             Self::Mount { at, .. } => (at, command(&["umount"], at)),
             Self::Directory(at) => (at, Action::Unmount { directory: at.clone(), device: None }),
             Self::Node(name) => (name, Action::RemoveNodes { nodes: vec![name.clone()] }),
@@ -336,8 +343,11 @@ mod tests {
         let removals: Vec<_> =
             left.iter().filter_map(|l| l.removal("fathom_0badcafe", &BTreeSet::new())).collect();
         let shown: Vec<_> = removals.iter().map(|removal| removal.actions[0].show()).collect();
-        let wanted =
-            ["umount /mnt", "losetup --detach /dev/loop3", "umount /run/fathom_0badcafe_fs"];
+        let wanted = [
+            "umount /mnt",
+            "losetup --detach /dev/loop3",
+            "umount /run/fathom_0badcafe_fs && rmdir /run/fathom_0badcafe_fs",
+        ];
         assert_eq!(shown, wanted);
         assert!(removals.iter().all(|removal| removal.above));
         assert_eq!(rest.len(), 1, "one elsewhere may be what the stack stands on");

@@ -69,6 +69,11 @@ pub trait Machine: Send {
         Ok(None)
     }
 
+    /// Tells whether another run, or a load, has claimed a device.
+    fn is_claimed(&self, _device: &str) -> bool {
+        false
+    }
+
     /// Notes that a device belongs to the run; its mounts then belong to the run, too.
     fn owns(&mut self, _device: &str) {}
 
@@ -302,6 +307,14 @@ impl Machine for RealMachine {
         Identity::of(&opened).map(Some)
     }
 
+    fn is_claimed(&self, device: &str) -> bool {
+        let opened = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(device);
+        opened.is_ok_and(|file| {
+            let lock = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
+            lock.is_err_and(|error| error == rustix::io::Errno::WOULDBLOCK)
+        })
+    }
+
     fn owns(&mut self, device: &str) {
         self.owned.insert(device.to_owned());
     }
@@ -484,7 +497,9 @@ impl RealMachine {
         if let Some(mark) = mark.filter(|_| self.after_another) {
             // The run that is gone no longer holds a claim; another run may have claimed the device since.
             let lock = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
-            lock.map_err(|_| io::Error::other(format!("{device} is claimed by another run")))?;
+            lock.map_err(|error| {
+                io::Error::new(error.kind(), format!("{device} is claimed by another run"))
+            })?;
             if !has(&file, mark) {
                 return Ok(());
             }

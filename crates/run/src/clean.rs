@@ -16,7 +16,7 @@ use layers::probe::Source;
 use layers::step::Action;
 use plan::{CellPlan, Plan};
 use results::TranscriptEntry;
-use results::model::{Accelerator, DeviceFacts};
+use results::model::{Accelerator, CellState, DeviceFacts};
 use results::read::ResultSet;
 use results::sink::Sink;
 use results::transcript::CLEANED;
@@ -29,6 +29,8 @@ use begun::Begun;
 
 /// Time limit for the removal of a thing that no layer names, seconds.
 const DEADLINE_S: u64 = 60;
+/// The first words for a setting with a value of the run.
+const VALUE: &str = "value of the run in";
 /// Number of passes over the remains: each removes the things that nothing stands on any more.
 const ROUNDS: usize = 3;
 
@@ -109,11 +111,18 @@ impl Cleaning {
         };
         // The plan of another version may not be readable; things that carry the tag are found without it.
         let plan: Option<Plan> = serde_json::from_value(result.manifest.plan_document.clone()).ok();
+        if plan.is_none() {
+            let what = "manifest.json: its plan could not be read; marks of the run on devices, and settings that it changed, were not looked for";
+            cleaning.unseen.insert(what.into());
+        }
         let cells: &[CellPlan] = plan.as_ref().map_or(&[], |plan| &plan.cells);
         // What lines tell of comes first, in its order; what may have been made without a line stands below all of it.
         for is_sure in [true, false] {
             for (data, planned) in result.cells.iter().zip(cells).rev() {
                 let begun = Begun::of(result, data, planned, &mut cleaning.executor);
+                if !is_sure && data.state() == CellState::Running {
+                    cleaning.doubt(&begun);
+                }
                 cleaning.take_over(planned, begun, is_sure);
             }
         }
@@ -134,6 +143,7 @@ impl Cleaning {
         for Begun { step, .. } in &begun {
             if let Action::Mount { device, .. } = &step.action
                 && let Ok(device) = self.executor.resolve(device)
+                && !self.is_other(&device)
             {
                 self.executor.owns(&device);
             }
@@ -143,8 +153,28 @@ impl Cleaning {
         }
     }
 
+    /// Names settings that have the value of the run, though no line tells that it set them: the value of before is in no line either.
+    fn doubt(&mut self, begun: &[Begun]) {
+        self.follow_renamed();
+        for Begun { step, .. } in begun.iter().filter(|begun| !begun.is_sure) {
+            let Action::Set { setting, device, value } = &step.action else { continue };
+            let of = Source::Environment { setting: setting.clone(), device: device.clone() };
+            if let Ok(of) = self.executor.resolve_source(&of)
+                && self.executor.has_value(&of, value)
+            {
+                self.unseen.insert(format!(
+                    "{}: it has the value that the run sets, and no line of the transcript tells the value of before",
+                    of.show()
+                ));
+            }
+        }
+    }
+
     /// Plans the undo actions of a begun step that have not been carried out.
-    fn plan_undo(&mut self, cell: usize, Begun { number, step, remaining, .. }: Begun) {
+    fn plan_undo(&mut self, cell: usize, Begun { number, step, remaining, done, .. }: Begun) {
+        let again = done.into_iter().filter(|(_, action)| self.marked(action).is_some());
+        let again: Vec<_> = again.collect();
+        let remaining: Vec<_> = remaining.into_iter().chain(again).collect();
         // If the step's result carries the run's mark, all of its undo is the run's.
         let marked = remaining.iter().any(|(_, action)| self.marked(action).is_some());
         let (ours, others): (Vec<_>, Vec<_>) = remaining.into_iter().partition(|(_, action)| {
@@ -190,13 +220,13 @@ impl Cleaning {
         self.executor.resolve(&shown).unwrap_or(shown)
     }
 
-    /// The device that an action wipes, if it carries the run's mark and is no other device, such as a copy of the one that the run began on.
+    /// The device that an action wipes, if it carries the run's mark, no other run has claimed it, and it is no other device, such as a copy of the
+    /// one that the run began on.
     fn marked(&mut self, action: &Action) -> Option<String> {
         let Action::Wipe { device, mark: Some(mark) } = action else { return None };
         let device = self.executor.resolve(device).ok()?;
-        let now = self.executor.identity(&device).ok().flatten();
-        let is_other = now.is_some_and(|now| stranger::is_stranger(&self.devices, &now, &self.tag));
-        (!is_other && self.executor.carries(&device, mark)).then_some(device)
+        let free = !self.is_other(&device) && !self.executor.is_claimed(&device);
+        (free && self.executor.carries(&device, mark)).then_some(device)
     }
 
     /// Existing objects that carry the run's tag or mark.
@@ -210,7 +240,7 @@ impl Cleaning {
         }
         for (shown, (of, value)) in &self.attributes {
             if self.executor.has_value(of, value) {
-                found.push(format!("value of the run in {shown}"));
+                found.push(format!("{VALUE} {shown}"));
             }
         }
         found
@@ -320,6 +350,22 @@ impl Cleaning {
         self.executor.removals(&self.tag).into_iter().partition(|removal| removal.above)
     }
 
+    /// Writes into the transcript that cleaning begins.
+    ///
+    /// # Errors
+    /// When it cannot be written; then nothing may be taken down, since the transcript would not tell it.
+    pub fn begin(&mut self, sink: &mut dyn Sink) -> Result<(), RunError> {
+        let (about, action) = ("begin to clean".to_owned(), "fathom clean".to_owned());
+        let line = TranscriptEntry { about, action, undo: true, ..Default::default() };
+        Ok(append_transcript(sink, &line)?)
+    }
+
+    /// Returns settings that still have a value of the killed run.
+    pub fn values_left(&mut self) -> Vec<String> {
+        let found = self.found().into_iter();
+        found.filter(|thing| thing.starts_with(VALUE)).collect()
+    }
+
     /// Takes everything down, writes what was done into the transcript of the result, and gives what is still there. Nothing is taken down while
     /// another device carries things of the run.
     pub fn take_down(&mut self, sink: &mut dyn Sink) -> Result<Vec<String>, RunError> {
@@ -329,19 +375,18 @@ impl Cleaning {
         let there = self.wiped_nodes();
         let (above, _) = self.removals();
         self.remove(&above, sink)?;
-        let found = self.found();
-        for (cell, pending) in self.due(&found) {
-            self.executor.take_over_undo(pending);
-            self.executor.undo_all();
-            self.write(Some(cell), sink)?;
-        }
-        for _ in 0..ROUNDS {
-            let (above, below) = self.removals();
-            // Nothing can be removed below a file system that is still mounted.
-            if !above.is_empty() || below.is_empty() {
+        // Where lines are lost, things with the tag are found to stand on what is to be undone only when they have gone.
+        for _ in 0..2 {
+            let found = self.found();
+            for (cell, pending) in self.due(&found) {
+                self.executor.take_over_undo(pending);
+                self.executor.undo_all();
+                self.write(Some(cell), sink)?;
+            }
+            self.remove_below(sink)?;
+            if self.found().is_empty() {
                 break;
             }
-            self.remove(&below, sink)?;
         }
         // A loop device may go with the mount that was on it, before it is wiped.
         let gone = there.into_iter().filter(|node| !self.is_of_run(node));
@@ -357,6 +402,19 @@ impl Cleaning {
             &TranscriptEntry { about, action, undo: true, error, ..Default::default() },
         )?;
         Ok(left)
+    }
+
+    /// Removes things with the tag on which nothing stands any more, in rounds.
+    fn remove_below(&mut self, sink: &mut dyn Sink) -> Result<(), RunError> {
+        for _ in 0..ROUNDS {
+            let (above, below) = self.removals();
+            // Nothing can be removed below a file system that is still mounted.
+            if !above.is_empty() || below.is_empty() {
+                break;
+            }
+            self.remove(&below, sink)?;
+        }
+        Ok(())
     }
 
     /// Devices that were not cleaned, with the reason.

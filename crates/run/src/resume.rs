@@ -11,7 +11,8 @@ use results::{CellData, ReadError, ResultSet, Seal};
 use sys::identity::Identity;
 use units::Seed;
 
-use crate::Start;
+use crate::clean::Cleaning;
+use crate::{RunError, Start};
 
 /// A result that is to be continued. While this value exists, nobody else writes into it.
 pub struct Earlier {
@@ -108,6 +109,14 @@ impl Earlier {
     /// The seed of the run.
     pub fn seed(&self) -> Seed {
         self.set.manifest.seed
+    }
+
+    /// Returns settings of this machine that still have a value of the killed run.
+    ///
+    /// # Errors
+    /// When its devices cannot be held.
+    pub fn values_left(&self) -> Result<Vec<String>, RunError> {
+        Ok(Cleaning::of(&self.set, host::RealMachine::after_another())?.values_left())
     }
 
     /// The run's tag.

@@ -74,6 +74,9 @@ pub struct FileIdentity {
     pub device: u64,
     /// Its inode number.
     pub inode: u64,
+    /// The number of its subvolume on btrfs, where a snapshot keeps inode, time and mark.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subvolume: Option<u64>,
     /// The time of its creation, nanoseconds since 1970, if the file system stores it.
     pub made_ns: Option<u64>,
     /// The device of its file system, if it is on one.
@@ -114,7 +117,10 @@ impl Identity {
         let mark = rustix::fs::fgetxattr(file, MARK, &mut value).ok();
         let mark = mark.and_then(|length| text(&value[..length]));
         let name = std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok();
-        Ok(Self::of_file(&found, (name.as_deref(), mark), MAX_DEPTH))
+        let subvolume = rustix::fs::fstatfs(file).ok().and_then(|fs| {
+            is_btrfs(&fs).then(|| rustix::fs::fstatvfs(file).ok().map(|fs| fs.f_fsid)).flatten()
+        });
+        Ok(Self::of_file(&found, (name.as_deref(), mark, subvolume), MAX_DEPTH))
     }
 
     /// Returns why `now` is not the same device or file, or cannot be shown to be, as a sentence without its end; `None` if it is the same.
@@ -135,7 +141,7 @@ impl Identity {
 
     fn of_file(
         found: &Metadata,
-        (name, mark): (Option<&Path>, Option<String>),
+        (name, mark, subvolume): (Option<&Path>, Option<String>, Option<u64>),
         deeper: u32,
     ) -> Self {
         let made = found.created().ok().and_then(|made| made.duration_since(UNIX_EPOCH).ok());
@@ -147,6 +153,7 @@ impl Identity {
             mark,
             device: found.dev(),
             inode: found.ino(),
+            subvolume,
             made_ns: made.map(|made| made.as_nanos() as u64),
             on,
         })
@@ -209,12 +216,17 @@ impl Identity {
             (Some(Backing::File { device, inode }), there) => {
                 let same = |found: &Metadata| (found.dev(), found.ino()) == (device, inode);
                 Some(match there.filter(same) {
-                    Some(found) => Self::of_file(&found, (Some(path), mark_at(path)), deeper),
+                    Some(found) => Self::of_file(
+                        &found,
+                        (Some(path), mark_at(path), subvolume_at(path)),
+                        deeper,
+                    ),
                     None => Self::File(FileIdentity {
                         path: None,
                         mark: None,
                         device,
                         inode,
+                        subvolume: None,
                         made_ns: None,
                         on: None,
                     }),
@@ -223,7 +235,9 @@ impl Identity {
             (None, Some(found)) if found.file_type().is_block_device() => {
                 Some(Self::of_device(Number::from_dev(found.rdev()), None, deeper))
             }
-            (None, Some(found)) => Some(Self::of_file(&found, (Some(path), mark_at(path)), deeper)),
+            (None, Some(found)) => {
+                Some(Self::of_file(&found, (Some(path), mark_at(path), subvolume_at(path)), deeper))
+            }
             (None, None) => None,
         }
     }
@@ -264,7 +278,13 @@ impl FileIdentity {
             Some((made, then)) => made == then,
             None => marks.is_some() || self.device == now.device,
         };
-        if self.inode != now.inode || !is_same || marks.is_some_and(|(a, b)| a != b) {
+        let other_subvolume =
+            self.subvolume.zip(now.subvolume).is_some_and(|(was, now)| was != now);
+        if self.inode != now.inode
+            || other_subvolume
+            || !is_same
+            || marks.is_some_and(|(a, b)| a != b)
+        {
             return Likeness::Other;
         }
         // A file in a snapshot of its file system has the same inode, time and mark.
@@ -327,6 +347,16 @@ pub fn mark(file: &File) {
     if let Ok(mark) = std::fs::read_to_string("/proc/sys/kernel/random/uuid") {
         let _ = rustix::fs::fsetxattr(file, MARK, mark.trim().as_bytes(), XattrFlags::empty());
     }
+}
+
+fn is_btrfs(fs: &rustix::fs::StatFs) -> bool {
+    const BTRFS: u64 = 0x9123_683E;
+    fs.f_type as u64 == BTRFS
+}
+
+fn subvolume_at(path: &Path) -> Option<u64> {
+    let fs = rustix::fs::statfs(path).ok().filter(is_btrfs);
+    fs.and_then(|_| rustix::fs::statvfs(path).ok()).map(|fs| fs.f_fsid)
 }
 
 fn mark_at(path: &Path) -> Option<String> {

@@ -103,7 +103,7 @@ fn of_run(args: &CleanArgs, path: &Path) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::from(if remains.unseen.is_empty() { 0 } else { LEFT }));
     }
     say_text(&listed(&remains));
-    writable_transcript(path)?;
+    begin(&mut cleaning, &mut sink, path)?;
     let left = cleaning.take_down(&mut sink)?;
     let unseen = cleaning.not_looked_at();
     // The transcript has changed, since it records what was taken down: a result with a valid seal is sealed again.
@@ -150,17 +150,16 @@ fn outcome(left: &[String], unseen: &[String], kept: &[String]) -> Text {
     text
 }
 
-/// Checks, before anything is taken down, that it can be noted in the transcript.
-fn writable_transcript(path: &Path) -> Result<(), Failure> {
-    let transcript = path.join("transcript.jsonl");
-    if let Err(error) = std::fs::OpenOptions::new().append(true).open(&transcript) {
-        let what =
-            format!("Cannot write {}: {error}; nothing was taken down", transcript.display());
-        let help =
-            "what is taken down is noted there: make the result writable, or clean a copy of it";
-        return Err(Failure::data(what).with_help(help));
-    }
-    Ok(())
+/// Notes in the transcript, before anything is taken down, that cleaning begins.
+fn begin(cleaning: &mut Cleaning, sink: &mut DirSink, path: &Path) -> Result<(), Failure> {
+    cleaning.begin(sink).map_err(|error| {
+        let what = format!("{}; nothing was taken down", sys::causes::chain(&error));
+        let help = format!(
+            "what is taken down is noted in {}: make it writable, or clean a copy of the result",
+            path.join("transcript.jsonl").display()
+        );
+        Failure::data(what).with_help(help)
+    })
 }
 
 fn live(error: SinkError, result: &Path) -> Failure {

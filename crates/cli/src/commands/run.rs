@@ -1,6 +1,6 @@
 //! `fathom run`: an experiment on this machine's devices, or on simulated ones.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 
@@ -56,6 +56,9 @@ pub fn execute(
     let (plan, machine, claimed) = if args.host.simulate {
         (paper, LocalMachine::Simulated { pace: args.pace }, run::ClaimedDevices::default())
     } else {
+        if let (Some(earlier), Some(dir)) = (&earlier, &args.common.resume) {
+            nothing_set(earlier, dir)?;
+        }
         let claimed = admit(args, source, &paper).map_err(|failure| match &args.common.resume {
             // A device may be held by what the killed run made on it.
             Some(dir) => failure.or_clean(&format!("fathom clean {}", dir.display())),
@@ -95,6 +98,17 @@ pub fn execute(
     drop(held);
     with_view(&view, |v| v.close());
     Ok((outcome?, out))
+}
+
+/// Refuses to go on while settings have values of the killed run: they would be taken for those of before, and stay for good.
+fn nothing_set(earlier: &Earlier, dir: &Path) -> Result<(), Failure> {
+    let left = earlier.values_left()?;
+    if left.is_empty() {
+        return Ok(());
+    }
+    let what = format!("The killed run left: {}", left.join(", "));
+    Err(Failure::refused(what)
+        .with_help(format!("fathom clean {} --yes, then once more", dir.display())))
 }
 
 /// Claims the plan's devices until the return value is dropped; prints their full identities.

@@ -8,16 +8,16 @@ use std::time::{Duration, Instant};
 use crate::loop_device::{LoopDevice, loop_device};
 use crate::program::{Answer, command, fathom_in, skip, text};
 
-const SIZE: u64 = 320 << 20;
+pub(crate) const SIZE: u64 = 320 << 20;
 
 /// A loop device and a directory in which runs of XFS on it write their results.
-struct Scene {
-    dir: tempfile::TempDir,
-    disk: LoopDevice,
+pub(crate) struct Scene {
+    pub(crate) dir: tempfile::TempDir,
+    pub(crate) disk: LoopDevice,
 }
 
 impl Scene {
-    fn new(test: &str) -> Option<Self> {
+    pub(crate) fn new(test: &str) -> Option<Self> {
         let there = fs::read_to_string("/proc/filesystems").unwrap_or_default();
         if !there.contains("\txfs\n") || !Path::new("/usr/sbin/mkfs.xfs").exists() {
             skip(test, "no XFS here");
@@ -30,7 +30,7 @@ impl Scene {
         Some(Self { dir: tempfile::tempdir().unwrap(), disk })
     }
 
-    fn at(&self, name: &str) -> PathBuf {
+    pub(crate) fn at(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
@@ -46,7 +46,7 @@ impl Scene {
     }
 
     /// Starts a run that writes into `out`; what it says is in the file `said`.
-    fn start(&self, out: &str, repeat: u32, script: &str) -> Child {
+    pub(crate) fn start(&self, out: &str, repeat: u32, script: &str) -> Child {
         let arguments = self.arguments(repeat, script);
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let log_file = fs::File::create(self.at("said")).unwrap();
@@ -72,7 +72,7 @@ impl Scene {
             .unwrap()
     }
 
-    fn fathom(&self, arguments: &[&str]) -> Answer {
+    pub(crate) fn fathom(&self, arguments: &[&str]) -> Answer {
         fathom_in(self.dir.path(), arguments)
     }
 
@@ -81,14 +81,14 @@ impl Scene {
         assert_eq!(answer.code, Some(0), "{}\n{}", answer.out, answer.err);
     }
 
-    fn tag(&self, out: &str) -> Option<String> {
+    pub(crate) fn tag(&self, out: &str) -> Option<String> {
         let manifest = fs::read(self.at(out).join("manifest.json")).ok()?;
         let manifest: serde_json::Value = serde_json::from_slice(&manifest).ok()?;
         Some(manifest["run_id"].as_str()?.to_owned())
     }
 
     /// Lists what is there of a run: mounts, directories and locks that carry its tag, and whatever uses or marks the device.
-    fn left(&self, tag: &str) -> Vec<String> {
+    pub(crate) fn left(&self, tag: &str) -> Vec<String> {
         let mounts = fs::read_to_string("/proc/mounts").unwrap();
         let of_run = |line: &&str| line.contains(tag) || line.starts_with(&self.disk.path);
         let mounts = mounts.lines().filter(of_run).map(str::to_owned);
@@ -104,7 +104,7 @@ impl Scene {
     }
 }
 
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let start = Instant::now();
     while !holds() {
         assert!(start.elapsed() < Duration::from_secs(120), "{what}");
@@ -384,7 +384,7 @@ fn a_device_that_cannot_be_looked_at_is_named_until_it_is_there_again() {
 }
 
 /// Starts a run of XFS whose command waits, kills it as it waits, and gives its tag and its mount.
-fn killed_while_it_works(ground: &Scene) -> (String, String) {
+pub(crate) fn killed_while_it_works(ground: &Scene) -> (String, String) {
     let mut run = ground.start("r", 1, "touch {mount}/begun; sleep 600");
     let mount = || ground.tag("r").map(|tag| format!("/run/fathom_{tag}_xfs"));
     until("it never began", || mount().is_some_and(|at| Path::new(&at).join("begun").exists()));
@@ -393,7 +393,7 @@ fn killed_while_it_works(ground: &Scene) -> (String, String) {
     (ground.tag("r").unwrap(), mount().unwrap())
 }
 
-fn tool(program: &str, args: &[&str]) -> bool {
+pub(crate) fn tool(program: &str, args: &[&str]) -> bool {
     Command::new(program).args(args).status().is_ok_and(|status| status.success())
 }
 

@@ -18,6 +18,7 @@ mod catalogue;
 mod clean;
 #[cfg(test)]
 mod cleaned;
+mod cleaned_copies;
 #[cfg(test)]
 mod commands;
 #[cfg(test)]
@@ -54,6 +55,7 @@ mod full_disks;
 mod judged;
 #[cfg(test)]
 mod killed;
+mod killed_inside;
 #[cfg(test)]
 mod lab;
 #[cfg(test)]

@@ -48,6 +48,10 @@ impl Executor {
                 Err(StepError::NotStarted { source, .. }) => {
                     source.kind() == std::io::ErrorKind::NotFound
                 }
+                // Once another run lets its device go, there is that run's data on it.
+                Err(StepError::Action { source, .. }) => {
+                    source.kind() == std::io::ErrorKind::WouldBlock
+                }
                 Err(_) => false,
             };
             if hopeless || self.clock.now().0 >= end {

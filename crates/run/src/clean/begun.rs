@@ -18,6 +18,8 @@ pub(super) struct Begun {
     pub(super) step: Step,
     /// Actions of its undo that were not done, each with its number in the undo.
     pub(super) remaining: Vec<(usize, Action)>,
+    /// Wipes that were done, after which lines of a later attempt may be lost: the mark tells.
+    pub(super) done: Vec<(usize, Action)>,
 }
 
 impl Begun {
@@ -39,7 +41,8 @@ impl Begun {
         let is_of_before = !lines.is_empty() && lines.iter().all(|line| line.step.is_none());
         match numbers(&steps, planned).filter(|_| !is_of_before) {
             Some(numbers) => {
-                by_number(numbers.into_iter().zip(steps), lines, data.state().is_final(), executor)
+                let steps = numbers.into_iter().zip(steps);
+                by_number((steps, planned.up.len()), lines, data.state().is_final(), executor)
             }
             None => by_text(steps, lines, data.state().is_final(), executor),
         }
@@ -54,14 +57,21 @@ pub(super) fn numbers(steps: &[Step], planned: &CellPlan) -> Option<Vec<usize>> 
 
 /// Finds begun steps, and what was undone of them, by their numbers.
 fn by_number(
-    steps: impl Iterator<Item = (usize, Step)>,
+    (steps, all): (impl Iterator<Item = (usize, Step)>, usize),
     lines: &[&TranscriptEntry],
     ended: bool,
     executor: &mut Executor,
 ) -> Vec<Begun> {
-    lines.iter().flat_map(|line| &line.bound).for_each(|(name, value)| executor.bind(name, value));
+    for (name, value) in lines.iter().flat_map(|line| &line.bound) {
+        // An attempt that went on after a kill found the values that the killed one had set.
+        let is_known = executor.resolve(&format!("{{{name}}}")).is_ok();
+        if !(name.starts_with("before.") && is_known) {
+            executor.bind(name, value);
+        }
+    }
     // A step with an undo in the transcript had begun, even if a kill kept the line of the step itself from being written.
-    let mut begun: BTreeSet<usize> = lines.iter().filter_map(|line| line.step).collect();
+    let mut begun: BTreeSet<usize> =
+        lines.iter().filter_map(|line| line.step.filter(|&step| step < all)).collect();
     // Steps are executed in order: those before the last had begun, even if their lines are lost. The step that a kill hit has no line.
     let last = begun.last().copied();
     begun.extend(last.into_iter().flat_map(|last| 0..last));
@@ -72,14 +82,12 @@ fn by_number(
     let with_remaining = |(number, step): (usize, Step)| {
         let parts = step.undo.iter().cloned().enumerate();
         // The transcript may be cut: whatever carries the run's mark was made by it.
-        let may_be = |action: &Action| {
-            begun.contains(&number)
-                || (!ended && matches!(action, Action::Wipe { mark: Some(_), .. }))
-        };
-        let remaining =
-            parts.filter(|(part, action)| may_be(action) && !undone.contains(&(number, *part)));
-        let remaining = remaining.collect();
-        Begun { is_sure: begun.contains(&number), number: Some(number), step, remaining }
+        let marks = |action: &Action| !ended && is_marked(action);
+        let parts = parts.filter(|(_, action)| begun.contains(&number) || marks(action));
+        let (done, remaining): (Vec<_>, Vec<_>) =
+            parts.partition(|(part, _)| undone.contains(&(number, *part)));
+        let done = done.into_iter().filter(|(_, action)| marks(action)).collect();
+        Begun { is_sure: begun.contains(&number), number: Some(number), step, remaining, done }
     };
     steps.map(with_remaining).collect()
 }
@@ -107,7 +115,7 @@ fn by_text(
         begun += 1;
     }
     // The step that a kill hit is not in the transcript.
-    steps.truncate(begun + usize::from(begun > 0 && !ended));
+    let rest = steps.split_off(steps.len().min(begun + usize::from(begun > 0 && !ended)));
     // The transcript has undone actions with the names that were bound at that time.
     let undone = lines.iter().filter(|line| line.undo && line.error.is_none());
     let undone: BTreeSet<&str> = undone.map(|line| line.action.as_str()).collect();
@@ -121,10 +129,21 @@ fn by_text(
             is_sure: true,
             number: None,
             remaining: parts.filter(|(_, action)| is_left(action)).collect(),
+            done: Vec::new(),
             step,
         }
     };
-    steps.into_iter().map(with_remaining).collect()
+    let may_be = |step: Step| {
+        let parts = step.undo.iter().cloned().enumerate();
+        let remaining = parts.filter(|(_, action)| !ended && is_marked(action)).collect();
+        Begun { is_sure: false, number: None, remaining, done: Vec::new(), step }
+    };
+    steps.into_iter().map(with_remaining).chain(rest.into_iter().map(may_be)).collect()
+}
+
+/// Tells whether an action wipes a device that carries a mark of the run.
+fn is_marked(action: &Action) -> bool {
+    matches!(action, Action::Wipe { mark: Some(_), .. })
 }
 
 /// The steps that raise the stack of a cell, as this program's layers say it: the plan in a result names layers and settings, and no

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use layers::step::Action;
 use results::TranscriptEntry;
+use sys::identity::Identity;
 
 use super::Cleaning;
 use super::stranger::is_stranger;
@@ -65,8 +66,30 @@ impl Cleaning {
         }
     }
 
-    /// Returns why a device that an action wipes, or whose settings it puts back, could not be looked at: it is not there, or is another one
-    /// than the run began on.
+    /// Tells whether a node leads to another device than the run began on, as far as that is shown.
+    pub(super) fn is_other(&self, node: &str) -> bool {
+        let Ok(Some(now)) = self.executor.identity(node) else { return false };
+        is_stranger(&self.devices, &now, &self.tag) || self.role_differs(node, &now).is_some()
+    }
+
+    /// Returns why the device at the node of one of the roles is shown not to be what the run began on.
+    fn role_differs(&self, node: &str, now: &Identity) -> Option<String> {
+        let is_at = |role: &str| {
+            let at = self.executor.resolve(&format!("{{device.{role}}}"));
+            at.is_ok_and(|at| at == node)
+        };
+        let (_, facts) = self.devices.iter().find(|(role, _)| is_at(role))?;
+        let known = crate::resume::identity(facts)?;
+        if known.is_other(now) {
+            return known.difference(now);
+        }
+        let size = std::fs::File::open(node).and_then(|file| sys::block::size_bytes(&file)).ok()?;
+        (size.0 != facts.bytes)
+            .then(|| format!("it has {} bytes, and had {} when the run began", size.0, facts.bytes))
+    }
+
+    /// Returns why a device that an action wipes, or whose settings it puts back, could not be looked at: it is not there, is another one than the
+    /// run began on, or another run has claimed it.
     pub(super) fn unseen(&self, action: &Action) -> Option<String> {
         let (Action::Wipe { device, mark: Some(_) } | Action::Set { device: Some(device), .. }) =
             action
@@ -83,8 +106,12 @@ impl Cleaning {
             Err(error) => return Some(format!("{node}: {error}")),
             Ok(now) => now?,
         };
+        if self.executor.is_claimed(&node) {
+            return Some(format!("{node}: another run has claimed it; clean when that has ended"));
+        }
         let known = self.devices.get(role).and_then(crate::resume::identity)?;
-        known.difference(&now).map(|why| format!("{node}: {why}"))
+        let differs = known.difference(&now).or_else(|| self.role_differs(&node, &now));
+        differs.map(|why| format!("{node}: {why}"))
     }
 
     /// The nodes of the run's own devices that are to be wiped.
