@@ -93,7 +93,8 @@ fn a_loop_device_is_what_it_stands_on() {
 }
 
 fn file(mark: Option<&str>, device: u64, inode: u64, made_ns: Option<u64>) -> FileIdentity {
-    FileIdentity { path: None, mark: mark.map(str::to_owned), device, inode, made_ns, on: None }
+    let mark = mark.map(str::to_owned);
+    FileIdentity { path: None, mark, device, inode, subvolume: None, made_ns, on: None }
 }
 
 fn disk(wwid: &str, serial: &str, model: &str) -> Identity {
@@ -118,6 +119,7 @@ fn part(start: u64, on: Identity) -> Identity {
 fn each_kind_is_told_by_what_outlives_a_rename_and_a_restart_of_the_machine() {
     let of = Identity::File;
     let seen = |device| FileIdentity { on: Some(Box::new(device)), ..file(None, 1, 2, Some(3)) };
+    let within = |volume| FileIdentity { subvolume: Some(volume), ..file(None, 1, 2, Some(3)) };
     let [a, b] = ["S1", "S2"].map(|serial| disk("", serial, "M"));
     let cases = [
         (of(file(Some("m"), 1, 2, Some(3))), of(file(Some("m"), 9, 2, Some(3))), Likeness::Same),
@@ -129,6 +131,8 @@ fn each_kind_is_told_by_what_outlives_a_rename_and_a_restart_of_the_machine() {
         (of(file(Some("m"), 1, 2, None)), of(file(Some("m"), 9, 2, None)), Likeness::Same),
         // The same file in a snapshot of its file system.
         (of(seen(a.clone())), of(seen(b.clone())), Likeness::Other),
+        (of(within(5)), of(within(6)), Likeness::Other),
+        (of(within(5)), of(within(5)), Likeness::Same),
         (of(seen(passing("1:0", 1, "x"))), of(seen(passing("1:0", 1, "y"))), Likeness::Same),
         (disk("w", "S1", "M"), disk("w", "", "M"), Likeness::Same),
         (disk("w", "S1", "M"), disk("v", "S1", "M"), Likeness::Other),
