@@ -94,12 +94,7 @@ pub(crate) fn replay(device: &mut dyn Device, rules: Rules) -> Result<Replayed, 
 }
 
 fn above_leaves(device: &mut dyn Device, tree: &mut Tree, key: PageKey) -> Result<(), DeviceError> {
-    let Some(read) = tree.page(device, key)? else {
-        if key.is_root() {
-            tree.damaged.push(key.root);
-        }
-        return Ok(());
-    };
+    let Some(read) = tree.page(device, key)? else { return Ok(()) };
     if key.level > 1 {
         let linked: Vec<_> = (0..ENTRIES).filter(|s| read.page.get(*s).block().is_some()).collect();
         for slot in linked {
