@@ -124,8 +124,8 @@ impl Draft<'_> {
     }
 }
 
-/// Makes all comparisons, judged together with the `effects`. `cells` are those of the run. `looks` are those of a run that takes as many repeats as
-/// it needs: effects are judged only at the last of them, with their part of its error.
+/// Makes all comparisons, judged together with the `effects`. `cells` are those of the run. `looks` are the repeats after which a sequential run was
+/// judged so far; `None` if the number of repeats is fixed. Effects are judged at the last look only, with their share of that look's error.
 pub(crate) fn compare_all(
     variants: &[VariantFigures],
     plan: &PlanFacts,
@@ -279,7 +279,7 @@ fn pair<'a>(
     })
 }
 
-/// Returns the least figure of the base for which a ratio is made: infinite for a rate from fewer than ten I/Os, so that there is none.
+/// Returns the smallest base figure for which a ratio is formed; for a rate from fewer than ten I/Os infinity, so that no ratio is formed.
 fn least_base(base: &VariantFigures, scope: &Scope, metric: &str) -> f64 {
     if is_rate(metric) && few_beyond(&[base], scope, metric) {
         return f64::INFINITY;
@@ -330,7 +330,7 @@ pub(crate) fn described(plan: &PlanFacts, scope: &Scope, metric: &str) -> Option
     known.or_else(|| picked().map(|picked| (picked.better, Test::Paired)))
 }
 
-/// Tells whether `asked` is a question about this metric of `scope`.
+/// Tells whether `question` is about this metric of `scope`.
 pub fn asks(question: &AskedMetric, scope: &Scope, metric: &str) -> bool {
     // A point of a sweep has the name of its stage, followed by what is swept: `random-read depth=16`.
     let point = |name: &str, of: &str| {
@@ -358,8 +358,8 @@ fn judge(drafts: &mut [Draft], effects: &mut [(&mut Effects, Better)]) {
     stats::judge_together(&mut family, effects);
 }
 
-/// Judges a sequential run, looked at while repeats came in: all questions share the error of each look with the claims of the effects, whose
-/// number is `effects`. Returns the number of all claims.
+/// Judges a sequential run at its looks. The questions and the `effects` claims of the effects share the error of each look equally. Returns the
+/// number of all claims.
 fn judge_at(looks: &[u32], drafts: &mut [Draft], effects: usize) -> usize {
     let claims = effects + drafts.iter().filter(|draft| draft.judged().is_some()).count();
     for draft in drafts {

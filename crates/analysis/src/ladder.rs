@@ -11,11 +11,11 @@ use units::show;
 pub const LOAD: &str = "the load";
 /// Fewest I/Os for a 99th percentile: ten of them lie beyond it.
 const MIN_IOS: u64 = 1000;
-/// Share of a device's I/Os that a device below must take to be able to have made its 99th percentile.
+/// Smallest share of a device's I/Os that a device below must receive to count: with fewer it cannot determine the 99th percentile of the device above.
 const MIN_SHARE: f64 = 0.01;
 /// Share by which a device below may seem slower than the one above it: equal latencies lie at most two histogram steps of 9 % apart.
 const HISTOGRAM_TOLERANCE: f64 = 0.2;
-/// Share of the largest addition from which on another one counts as about as large.
+/// Two additions count as equal if the smaller is at least about this share of the larger.
 const TIE_SHARE: f64 = 0.8;
 
 /// Latency of a set of I/Os.

@@ -1,6 +1,7 @@
 //! Flash behind a link: dies that read and program pages, one serial link, a write buffer.
 //!
-//! No decision is left for later: the end of a request follows from the requests before it. Not modelled: garbage collection, a fast first part (SLC
+//! Each request is computed when it arrives: its end depends only on the requests before it. A read chooses its die by a hash of the address, and a
+//! write takes dies in turn, so that a page need not be read from the die that programmed it. Not modelled: garbage collection, a fast first part (SLC
 //! cache), and thermal throttling.
 
 use std::collections::VecDeque;
@@ -37,7 +38,7 @@ pub(crate) struct Flash {
     filling: Vec<(u64, u64)>,
     filled: u64,
     last_program: f64,
-    /// Writes so far.
+    /// Number of writes and discards so far.
     written: u64,
 }
 
@@ -84,7 +85,7 @@ impl Flash {
         events.push(Event::done(request.id, at));
     }
 
-    /// Each page is read on its die; then everything crosses the link, in the order of arrival.
+    /// Reads each page on its die; then everything crosses the link, in the order of arrival. Returns the instant of the end.
     fn reads(&mut self, request: &Request, now: f64) -> f64 {
         let first = request.offset / self.page;
         let last = request.end().saturating_sub(1).max(request.offset) / self.page;
@@ -105,7 +106,7 @@ impl Flash {
         free
     }
 
-    /// Bytes cross the link into the buffer, once there is room for them.
+    /// Moves bytes across the link into the buffer, once there is room for them. Returns the instant of the end.
     fn writes(&mut self, request: &Request, now: f64, events: &mut Vec<Event>) -> f64 {
         self.written += 1;
         let mut at = self.cross(now, request.length) + self.buffer_latency;
@@ -174,6 +175,7 @@ impl Flash {
         self.last_program.max(now)
     }
 
+    /// Programs what is in the buffer, unless it survives a power cut. Returns the instant of the end.
     fn flushes(&mut self, now: f64, events: &mut Vec<Event>) -> f64 {
         let taken = now + self.command;
         if self.protected {

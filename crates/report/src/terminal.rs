@@ -21,7 +21,7 @@ use self::table::{short, table};
 use crate::view::{Cause, EffectRow, FigureRow, Grid, View, effect_name};
 use crate::wording::{self, NONE};
 
-/// Most lines of figures that are all shown: a reader would not scroll through more.
+/// Highest number of lines up to which all figures are shown: a reader would not scroll through more.
 const MANY: usize = 120;
 /// Metrics that are shown for every operation and command where not all figures are shown.
 const MAIN: [&str; 4] = ["iops", "throughput_bytes_per_s", "latency_p99_ns", "elapsed_s"];

@@ -31,8 +31,9 @@ pub(crate) fn below(root: impl AsFd, path: &str) -> rustix::io::Result<OwnedFd> 
 #[derive(Debug)]
 pub(crate) struct Root {
     directory: OwnedFd,
+    /// The path as the user gave it, for messages.
     path: PathBuf,
-    /// The path that is opened.
+    /// The path to open; it bypasses whatever is mounted at the name now.
     way: PathBuf,
 }
 
@@ -106,7 +107,7 @@ impl Root {
         Ok(Self { directory, path, way })
     }
 
-    /// Checks that its name still leads to it.
+    /// Checks that the path by which it was opened still leads to it.
     ///
     /// # Errors
     /// Fails if it was moved, removed, or covered by a mount, or its file system fails.
@@ -130,12 +131,12 @@ impl Root {
         }
     }
 
-    /// Its name.
+    /// The path as the user gave it.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Tells whether its name still leads to it.
+    /// Tells whether the path by which it was opened still leads to it.
     pub(crate) fn is_in_place(&self) -> bool {
         fs::stat(&self.way).is_ok_and(|found| is_same(&self.directory, found))
     }
@@ -177,7 +178,7 @@ fn open((path, way): (&Path, &Path), into_existing: bool) -> Result<OwnedFd, Eng
                 "name a directory; without --tree a load goes to a file or a device",
             ),
             Errno::NOENT => {
-                (ErrorKind::Usage, "is not there", "a load makes it; a look at it needs it")
+                (ErrorKind::Usage, "is not there", "create it, or mount its file system")
             }
             _ => (ErrorKind::Target, "cannot be opened", "see the cause below"),
         };

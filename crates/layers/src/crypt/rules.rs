@@ -1,4 +1,4 @@
-//! The doctor's rule about encryption in a stack.
+//! The doctor's rules about encryption in a stack.
 
 use results::model::LayerFacts;
 

@@ -32,8 +32,9 @@ pub fn expected(held: &Expectation) -> Expected {
         figure: of.as_ref().map_or_else(|| full_name(figure), |other| ratio_name(figure, other)),
         bound: bound_text,
         found: held.found.map(show).or_else(|| {
-            let level = held.outcome == ExpectationOutcome::Missed;
-            level.then(|| "it does not turn".to_owned())
+            // Without a figure, only an expected turn of throughput can be missed.
+            let never_turned = held.outcome == ExpectationOutcome::Missed;
+            never_turned.then(|| "throughput does not turn".to_owned())
         }),
         interval: held
             .low
@@ -97,7 +98,7 @@ pub fn why_not_judged(held: &Expectation) -> Option<String> {
     let percentile = figures.any(|figure| !analysis::is_rate(&figure.metric));
     let lacks = match percentile {
         true => "fewer than 10 of them lie beyond this percentile",
-        false => "a rate takes 10",
+        false => "a rate needs at least 10",
     };
     held.few_ios.map(|ios| {
         let noun = if ios == 1 { "I/O" } else { "I/Os" };

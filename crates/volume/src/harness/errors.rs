@@ -1,4 +1,4 @@
-//! Operations that the device fails.
+//! Operations that the device fails, clean stops, and damaged records.
 
 use units::Seed;
 
