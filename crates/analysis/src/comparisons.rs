@@ -15,12 +15,12 @@ use crate::variant::VariantFigures;
 pub(crate) const QUESTIONS: usize = 6;
 
 /// Fewest I/Os of a run that must lie beyond a percentile: with fewer the next run may differ by chance.
-const BEYOND: f64 = 10.0;
+const MIN_IOS_BEYOND: f64 = 10.0;
 /// The reason why no verdict is given on a percentile with fewer I/Os beyond it.
-const FEW_BEYOND: &str =
+const TOO_FEW_BEYOND_PERCENTILE: &str =
     "not compared: fewer than 10 I/Os of a run lie beyond this percentile; let the load do more";
 /// The reason why no verdict is given on a rate from fewer I/Os.
-const FEW: &str = "not compared: a run did fewer than 10 I/Os; let the load do more";
+const TOO_FEW_IOS: &str = "not compared: a run did fewer than 10 I/Os; let the load do more";
 /// The share of the I/Os that lies beyond each percentile; for a rate all of them count.
 const SHARES: [(&str, f64); 7] = [
     ("latency_p50_ns", 0.5),
@@ -314,7 +314,7 @@ pub(crate) fn few_ios<'a>(figures: impl Iterator<Item = (&'a str, u64)>) -> Opti
     let (rates, percentiles): (Vec<_>, Vec<_>) = known.partition(|(share, _)| *share == 1.0);
     // A rate is too uncertain only if all sides have few I/Os: few on one side and thousands on the other are a stall, not chance.
     let rate = rates.into_iter().max_by_key(|(_, ios)| *ios);
-    let few = |(share, ios): &(f64, u64)| *ios as f64 * share < BEYOND;
+    let few = |(share, ios): &(f64, u64)| *ios as f64 * share < MIN_IOS_BEYOND;
     percentiles.into_iter().chain(rate).filter(few).map(|(_, ios)| ios).min()
 }
 
@@ -385,7 +385,8 @@ impl Draft<'_> {
             comparison.verdict = Some(Verdict::Unclear);
             comparison.repeats_that_would_decide = None;
             comparison.method =
-                if is_rate(&self.values.metric) { FEW } else { FEW_BEYOND }.to_owned();
+                if is_rate(&self.values.metric) { TOO_FEW_IOS } else { TOO_FEW_BEYOND_PERCENTILE }
+                    .to_owned();
         }
         let run = |cells: &[CellEntry], variant: &str, place: usize| {
             let (repeat, _) = *self.pairs.get(place)?;

@@ -22,7 +22,7 @@ use crate::view::{Cause, EffectRow, FigureRow, Grid, View, effect_name};
 use crate::wording::{self, NONE};
 
 /// Highest number of lines up to which all figures are shown: a reader would not scroll through more.
-const MANY: usize = 120;
+const MAX_LINES: usize = 120;
 /// Metrics that are shown for every operation and command where not all figures are shown.
 const MAIN: [&str; 4] = ["iops", "throughput_bytes_per_s", "latency_p99_ns", "elapsed_s"];
 
@@ -31,7 +31,8 @@ const MAIN: [&str; 4] = ["iops", "throughput_bytes_per_s", "latency_p99_ns", "el
 pub fn text(view: &View, width: usize, colour: bool) -> String {
     let lines = view.rows_alone().count() * (view.variants.len().max(2) - 1);
     let main = |row: &&FigureRow| row.headline() || row.part || MAIN.contains(&row.metric.as_str());
-    let few: Vec<&FigureRow> = view.rows_alone().filter(|row| lines <= MANY || main(row)).collect();
+    let few: Vec<&FigureRow> =
+        view.rows_alone().filter(|row| lines <= MAX_LINES || main(row)).collect();
     let grids: Vec<&Grid> = view.grids.iter().filter(|grid| grid.headline).collect();
     written(view, &few, &grids, width, colour)
 }

@@ -14,17 +14,17 @@ use crate::error::{EngineError, ErrorKind};
 pub(crate) const DIRECTORY: OFlags =
     OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 /// Flags for paths that stay below the directory, follow no link, and enter no other file system.
-const BELOW: ResolveFlags =
+const RESOLVE_BELOW: ResolveFlags =
     ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_XDEV);
 /// The directory that mkfs creates in every ext4 file system.
 const LOST_AND_FOUND: &[u8] = b"lost+found";
 /// Most names that are tried for a new directory.
-const MOST_BESIDE: u32 = 10_000;
+const MAX_NAMES_TRIED: u32 = 10_000;
 
 /// Opens a directory below another one.
 pub(crate) fn below(root: impl AsFd, path: &str) -> rustix::io::Result<OwnedFd> {
     let path = if path.is_empty() { "." } else { path };
-    fs::openat2(root, path, DIRECTORY, Mode::empty(), BELOW)
+    fs::openat2(root, path, DIRECTORY, Mode::empty(), RESOLVE_BELOW)
 }
 
 /// The directory that a tree lies in.
@@ -60,7 +60,7 @@ impl Root {
         if !into_existing {
             return Ok(Self { directory, path, way });
         }
-        for number in 1..=MOST_BESIDE {
+        for number in 1..=MAX_NAMES_TRIED {
             let name = format!("fathom-tree-{number}");
             match fs::mkdirat(&directory, name.as_str(), Mode::from_raw_mode(0o755)) {
                 Err(Errno::EXIST) => {}
@@ -102,7 +102,7 @@ impl Root {
         let made = fs::mkdirat(&self.directory, name, Mode::from_raw_mode(0o755));
         // Opened for reading since it has to be synced, which is not possible through an `O_PATH` descriptor.
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let open = || fs::openat2(&self.directory, name, flags, Mode::empty(), BELOW);
+        let open = || fs::openat2(&self.directory, name, flags, Mode::empty(), RESOLVE_BELOW);
         let directory = made.and_then(|()| open()).map_err(|error| unmade(&path, error))?;
         Ok(Self { directory, path, way })
     }

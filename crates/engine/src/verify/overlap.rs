@@ -6,10 +6,10 @@
 use super::expected_block::{Tag, UNCERTAIN};
 
 /// Most contents that are distinguished; with more, the block is unknown until no write is in flight.
-const MOST: usize = 256;
+const MAX_VERSIONS: usize = 256;
 
 /// Number of contents that memory is reserved for.
-const FEW: usize = 4;
+const USUAL_VERSIONS: usize = 4;
 
 /// The content of one write, or the content before all writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl Overlap {
 
     /// An unused overlap with reserved memory.
     pub(crate) fn spare() -> Self {
-        Self { versions: Vec::with_capacity(FEW), ..Self::default() }
+        Self { versions: Vec::with_capacity(USUAL_VERSIONS), ..Self::default() }
     }
 
     /// Starts anew, with a write of `tag` in flight over an unknown content.
@@ -52,7 +52,7 @@ impl Overlap {
     }
 
     pub(crate) fn begin(&mut self, tag: Tag) {
-        if self.versions.len() >= MOST {
+        if self.versions.len() >= MAX_VERSIONS {
             // From here on the contents of ended writes are one unknown content, until no write is in flight.
             self.versions.retain(|version| version.ended.is_none());
             self.versions.push(Version { tag: UNCERTAIN, begun: u64::MAX, ended: Some(u64::MAX) });

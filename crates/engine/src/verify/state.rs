@@ -45,7 +45,7 @@ pub(crate) fn unwritable(path: &Path, error: io::Error) -> EngineError {
 }
 
 /// The remedy for a state that cannot be used.
-const AGAIN: &str = "remove the file, or name another, and write the target again: what it holds now cannot be verified";
+const WRITE_AGAIN: &str = "remove the file, or name another, and write the target again: what it holds now cannot be verified";
 
 /// The remedy for a state of another target.
 const ANOTHER: &str = "name the target that it was written for, or another file for the state; --verify-state-of-another uses it \
@@ -108,7 +108,7 @@ impl SavedState {
             }
         }
         let saved = Self::read(&mut from, wanted)
-            .map_err(|e| refused(path, "is damaged", AGAIN).because(e))?;
+            .map_err(|e| refused(path, "is damaged", WRITE_AGAIN).because(e))?;
         let differs = |what: &str| {
             let why = format!("has another {what} than this load");
             refused(
@@ -256,7 +256,11 @@ impl SavedState {
         if self.header.replayed && !known {
             let mut replays = self.header.replays.iter().flatten();
             if !replays.all(|replay| rebuild::apply(replay, verifier)) {
-                return Err(refused(path, "holds a content that cannot be made again", AGAIN));
+                return Err(refused(
+                    path,
+                    "holds a content that cannot be made again",
+                    WRITE_AGAIN,
+                ));
             }
         }
         for (area, others) in verifier.targets.iter().zip(&self.others) {

@@ -9,7 +9,7 @@ use crate::kind::Changed;
 
 /// Settings that take effect when a volume comes up: Fathom's name, lvm's name, and the word in the kernel's table, empty for
 /// a setting with a fixed place there.
-const TAKEN_UP: [(&str, &str, &str); 10] = [
+const SETTINGS_AT_START: [(&str, &str, &str); 10] = [
     ("block_map_cache", "block_map_cache_size_mb", ""),
     ("block_map_period", "block_map_period", ""),
     ("max_discard", "max_discard", "maxDiscard"),
@@ -34,7 +34,7 @@ pub(super) fn commands(
         let value = value.trim_matches('"');
         if let Some(switch) = switched(table, key, value == "true" || value == "on") {
             commands.push(switch);
-        } else if let Some(words) = TAKEN_UP.iter().find(|(name, ..)| name == key) {
+        } else if let Some(words) = SETTINGS_AT_START.iter().find(|(name, ..)| name == key) {
             taken_up.push((*words, value));
         } else {
             return Vec::new();
