@@ -114,7 +114,7 @@ pub fn ladder(load: Option<&Histogram<u64>>, devices: &[DeviceLatency]) -> Ladde
         (None, [one]) => Ok(one.clone()),
         (None, _) => Err("no single device is above all others".to_owned()),
     };
-    let made = first.and_then(|first| maker(&first, &rungs));
+    let made = first.and_then(|first| find_largest_addition(&first, &rungs));
     Ladder { rungs, made }
 }
 
@@ -186,9 +186,9 @@ fn adds(rung: &Rung, all: &[Rung]) -> Option<f64> {
 }
 
 /// Follows the slowest devices down, and names the rung that adds most.
-fn maker(first: &str, all: &[Rung]) -> Result<MadeBy, String> {
-    let named = |name: &str| all.iter().find(|rung| rung.name == name);
-    let Some(top) = named(first) else { return Err("nothing was measured".to_owned()) };
+fn find_largest_addition(first: &str, all: &[Rung]) -> Result<MadeBy, String> {
+    let rung_named = |name: &str| all.iter().find(|rung| rung.name == name);
+    let Some(top) = rung_named(first) else { return Err("nothing was measured".to_owned()) };
     let of_ns = p99_of(top)?;
     let mut added: Vec<(String, f64)> = Vec::new();
     let (mut at, mut p99) = (top, of_ns);
@@ -248,10 +248,10 @@ pub fn join_repeats(ladders: &[Ladder]) -> Option<Ladder> {
             ..rung.clone()
         }
     });
-    Some(Ladder { rungs: rungs.collect(), made: agreed(ladders) })
+    Some(Ladder { rungs: rungs.collect(), made: agree_on_largest(ladders) })
 }
 
-fn agreed(ladders: &[Ladder]) -> Result<MadeBy, String> {
+fn agree_on_largest(ladders: &[Ladder]) -> Result<MadeBy, String> {
     let mut named: BTreeMap<&str, Vec<&MadeBy>> = BTreeMap::new();
     for maker in ladders.iter().filter_map(|ladder| ladder.made.as_ref().ok()) {
         named.entry(&maker.name).or_default().push(maker);

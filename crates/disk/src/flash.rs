@@ -39,7 +39,7 @@ pub(crate) struct Flash {
     filled: u64,
     last_program: f64,
     /// Number of writes and discards so far.
-    written: u64,
+    write_number: u64,
 }
 
 impl Flash {
@@ -64,7 +64,7 @@ impl Flash {
             filling: Vec::new(),
             filled: 0,
             last_program: 0.0,
-            written: 0,
+            write_number: 0,
         }
     }
 
@@ -76,7 +76,7 @@ impl Flash {
             Op::Flush => self.flushes(now, events),
             // A discard is a note in the map of the firmware, which is programmed like data.
             Op::Discard => {
-                self.written += 1;
+                self.write_number += 1;
                 let at = now + self.firmware + self.command;
                 self.fill(request.offset, request.length, 64, at, events);
                 at
@@ -91,7 +91,7 @@ impl Flash {
         let last = request.end().saturating_sub(1).max(request.offset) / self.page;
         let mut read = now + self.firmware;
         for page in first..=last {
-            let die = (mixed(page) % self.dies.len() as u64) as usize;
+            let die = (page_hash(page) % self.dies.len() as u64) as usize;
             let free = (now + self.firmware).max(self.dies[die]) + self.read;
             self.dies[die] = free;
             read = read.max(free);
@@ -108,7 +108,7 @@ impl Flash {
 
     /// Moves bytes across the link into the buffer, once there is room for them. Returns the instant of the end.
     fn writes(&mut self, request: &Request, now: f64, events: &mut Vec<Event>) -> f64 {
-        self.written += 1;
+        self.write_number += 1;
         let mut at = self.cross(now, request.length) + self.buffer_latency;
         let wanted = request.length.min(self.buffer_size);
         while let Some(&(programmed, bytes)) = self.buffered.front() {
@@ -124,7 +124,7 @@ impl Flash {
         self.fill(request.offset, request.length, request.length, at, events);
         if self.protected || request.fua {
             let stable = if self.protected { at } else { self.program_rest(at, events) };
-            let (offset, length, upto) = (request.offset, request.length, self.written);
+            let (offset, length, upto) = (request.offset, request.length, self.write_number);
             events.push(Event::Stable { offset, length, upto, at: instant(stable) });
             at = stable;
         }
@@ -160,7 +160,7 @@ impl Flash {
         let end_in_order = self.buffered.back().map_or(end, |&(before, _)| before.max(end));
         self.buffered.push_back((end_in_order, self.filled));
         self.filled = 0;
-        let upto = self.written;
+        let upto = self.write_number;
         for (offset, length) in self.filling.drain(..) {
             events.push(Event::Stable { offset, length, upto, at: instant(end) });
         }
@@ -186,6 +186,6 @@ impl Flash {
 }
 
 /// A hash of a page's number, so that neighbours lie on different dies.
-fn mixed(page: u64) -> u64 {
+fn page_hash(page: u64) -> u64 {
     units::Seed(page).generator().next_u64()
 }

@@ -50,12 +50,12 @@ impl Root {
         into_existing: bool,
     ) -> Result<Self, EngineError> {
         if matches!(fs::stat(way), Err(Errno::NOENT)) {
-            sys::new_file::may_be_at(way).map_err(|error| misplaced(path, error))?;
+            sys::new_file::may_be_at(way).map_err(|error| not_allowed_there(path, error))?;
             let made = fs::mkdir(way, Mode::from_raw_mode(0o755));
-            made.map_err(|error| unmade(path, error))?;
+            made.map_err(|error| cannot_make(path, error))?;
         }
         let directory = open((path, way), into_existing)?;
-        sys::new_file::may_be_in(&directory).map_err(|error| misplaced(path, error))?;
+        sys::new_file::may_be_in(&directory).map_err(|error| not_allowed_there(path, error))?;
         let (path, way) = (path.to_owned(), way.to_owned());
         if !into_existing {
             return Ok(Self { directory, path, way });
@@ -64,15 +64,16 @@ impl Root {
             let name = format!("fathom-tree-{number}");
             match fs::mkdirat(&directory, name.as_str(), Mode::from_raw_mode(0o755)) {
                 Err(Errno::EXIST) => {}
-                Err(error) => return Err(unmade(&path.join(name), error)),
+                Err(error) => return Err(cannot_make(&path.join(name), error)),
                 Ok(()) => {
                     let (path, way) = (path.join(&name), way.join(&name));
-                    let child = below(&directory, &name).map_err(|error| unmade(&path, error))?;
+                    let child =
+                        below(&directory, &name).map_err(|error| cannot_make(&path, error))?;
                     return Ok(Self { directory: child, path, way });
                 }
             }
         }
-        Err(unmade(&path, Errno::EXIST))
+        Err(cannot_make(&path, Errno::EXIST))
     }
 
     /// Opens an existing directory, whatever is in it.
@@ -84,7 +85,7 @@ impl Root {
         meant: Option<&Meant>,
     ) -> Result<Self, EngineError> {
         let directory = open((path, way), true)?;
-        let found = fs::fstat(&directory).map_err(|error| unmade(path, error))?;
+        let found = fs::fstat(&directory).map_err(|error| cannot_make(path, error))?;
         if matches!(meant, Some(Meant::FileOn(on)) if found.st_dev != *on) {
             let message = format!("{} leads out of the file system of the stack", path.display());
             let help = "nothing is written there: see what is mounted at it";
@@ -103,7 +104,7 @@ impl Root {
         // Opened for reading since it has to be synced, which is not possible through an `O_PATH` descriptor.
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let open = || fs::openat2(&self.directory, name, flags, Mode::empty(), RESOLVE_BELOW);
-        let directory = made.and_then(|()| open()).map_err(|error| unmade(&path, error))?;
+        let directory = made.and_then(|()| open()).map_err(|error| cannot_make(&path, error))?;
         Ok(Self { directory, path, way })
     }
 
@@ -163,7 +164,7 @@ pub fn examine(path: &Path, into_existing: bool) -> Result<bool, EngineError> {
     }
     let around = path.parent().filter(|around| !around.as_os_str().is_empty());
     let around = around.unwrap_or(Path::new("."));
-    fs::stat(around).map_err(|error| unmade(path, error))?;
+    fs::stat(around).map_err(|error| cannot_make(path, error))?;
     open((around, around), true).map(|_| false)
 }
 
@@ -215,14 +216,14 @@ fn is_empty(directory: &OwnedFd) -> rustix::io::Result<bool> {
 }
 
 /// The error for a directory that may not be made where its path leads.
-fn misplaced(path: &Path, error: io::Error) -> EngineError {
+fn not_allowed_there(path: &Path, error: io::Error) -> EngineError {
     let help = sys::new_file::remedy(&error).unwrap_or("check the path");
     let message = format!("The directory {} cannot be made", path.display());
     EngineError::new(ErrorKind::Usage, message, help).because(error)
 }
 
 /// The error for a directory that could not be made.
-pub(crate) fn unmade(path: &Path, error: Errno) -> EngineError {
+pub(crate) fn cannot_make(path: &Path, error: Errno) -> EngineError {
     let (kind, help) = match error {
         Errno::EXIST => (
             ErrorKind::Refused,

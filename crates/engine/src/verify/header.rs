@@ -49,7 +49,7 @@ pub(crate) struct Header {
 
 impl Header {
     /// Adds the replay of a load that has ended. `None`, for a load that cannot be replayed, discards the whole history.
-    pub(crate) fn did(&mut self, replay: Option<Replay>) {
+    pub(crate) fn add_replay(&mut self, replay: Option<Replay>) {
         self.replays = self.replays.take().zip(replay).map(|(mut all, replay)| {
             all.push(replay);
             all
@@ -97,13 +97,13 @@ impl Header {
     }
 
     /// Tells whether the targets of `now` may be those of this state, by their number and sizes; a target that has grown still holds what it held.
-    pub(super) fn fits(&self, now: &Self) -> bool {
+    pub(super) fn may_match(&self, now: &Self) -> bool {
         let grown = |(before, now): (&u64, &u64)| before <= now;
         self.targets.len() == now.targets.len() && self.targets.iter().zip(&now.targets).all(grown)
     }
 
     /// Describes how the targets of `now` differ from those of this state in number or sizes, as the predicate of a sentence.
-    pub(super) fn sizes(&self, now: &Self) -> String {
+    pub(super) fn describe_size_difference(&self, now: &Self) -> String {
         let (before, targets) = (self.targets.len(), now.targets.len());
         if before != targets {
             return format!("is of {before} targets, and this load has {targets}");

@@ -28,7 +28,7 @@ pub(crate) struct Overlap {
     moments: u64,
     in_flight: usize,
     /// Tells whether the block may still hold the content before all writes, which is not known.
-    pub(crate) forgot: bool,
+    pub(crate) may_be_unknown: bool,
 }
 
 impl Overlap {
@@ -36,7 +36,7 @@ impl Overlap {
     pub(crate) fn at_rest(tags: &[Tag]) -> Self {
         let version = |&tag| Version { tag, begun: 0, ended: Some(0) };
         let versions = tags.iter().map(version).collect();
-        Self { versions, moments: 1, in_flight: 0, forgot: false }
+        Self { versions, moments: 1, in_flight: 0, may_be_unknown: false }
     }
 
     /// An unused overlap with reserved memory.
@@ -47,7 +47,7 @@ impl Overlap {
     /// Starts anew, with a write of `tag` in flight over an unknown content.
     pub(crate) fn restart(&mut self, tag: Tag) {
         self.versions.clear();
-        (self.moments, self.in_flight, self.forgot) = (0, 0, true);
+        (self.moments, self.in_flight, self.may_be_unknown) = (0, 0, true);
         self.begin(tag);
     }
 
@@ -74,7 +74,7 @@ impl Overlap {
         self.moments += 1;
         self.in_flight -= 1;
         if done {
-            self.forgot = false;
+            self.may_be_unknown = false;
             // Removes contents whose write had ended when this one began: they are overwritten.
             self.versions.retain(|version| version.ended.is_none_or(|ended| ended >= begun));
         }

@@ -119,7 +119,9 @@ impl SavedState {
         };
         let other = saved.header.other_target(wanted).filter(|_| !of_another);
         match &saved.header {
-            header if !header.fits(wanted) => Err(refused(path, &header.sizes(wanted), SIZES)),
+            header if !header.may_match(wanted) => {
+                Err(refused(path, &header.describe_size_difference(wanted), SIZES))
+            }
             header if header.unit != wanted.unit => Err(differs("block size")),
             header if header.width != wanted.width => Err(differs("number of bytes per block")),
             _ => other.map_or(Ok(Some(saved)), |why| Err(refused(path, &why, ANOTHER))),
@@ -139,7 +141,7 @@ impl SavedState {
         }
         let (mut chunks, mut others, mut overlaps) = (Vec::new(), Vec::new(), Vec::new());
         // A state with other targets is refused because of its header anyway, so the rest of it is not read.
-        let targets = if header.fits(wanted) { header.targets.as_slice() } else { &[] };
+        let targets = if header.may_match(wanted) { header.targets.as_slice() } else { &[] };
         for size in targets {
             let blocks = (size / header.unit) as usize;
             if header.replayed {
@@ -221,7 +223,7 @@ impl SavedState {
         let unfinished =
             (loads > 0).then(|| format!("{loads} earlier load(s) that wrote these targets {text}"));
         let grown = (self.header.targets != now.targets).then(|| {
-            let sizes = self.header.sizes(now);
+            let sizes = self.header.describe_size_difference(now);
             format!("The verification state {sizes}: nothing is known about the added space")
         });
         unfinished.into_iter().chain(grown).collect()
