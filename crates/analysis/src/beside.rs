@@ -10,7 +10,7 @@ use crate::comparisons::few_ios;
 use crate::{Analysis, MetricValues, Scope, VariantFigures, asks};
 
 /// The greatest difference between equal variants of a figure that counts as unaffected by noise, as a difference of logarithms: 1 %.
-const ALONE: f64 = 0.01;
+const NOISE_FREE_DIFFERENCE: f64 = 0.01;
 
 /// A figure that was the same in all pairs of equal variants, and differs between the ends: usually a count.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,7 +78,7 @@ pub fn unmoved(
 ) -> Vec<Unmoved> {
     let ((itself, equals), (ends, apart)) = (itself, ends);
     let Some(first) = variant(itself, equals[0]) else { return Vec::new() };
-    let zone = threshold.max(ALONE).ln_1p();
+    let zone = threshold.max(NOISE_FREE_DIFFERENCE).ln_1p();
     let one = |values: &MetricValues| {
         let scope = first.common(&values.scope);
         let figure = (&scope, values.metric.as_str());
@@ -87,7 +87,7 @@ pub fn unmoved(
         let ends = logarithms(&beside(ends, apart, figure, most))?;
         let differ = ends.iter().all(|log| *log > zone) || ends.iter().all(|log| *log < -zone);
         let ratio = (ends.iter().sum::<f64>() / ends.len() as f64).exp();
-        let stays = alone.iter().all(|log| log.abs() <= ALONE);
+        let stays = alone.iter().all(|log| log.abs() <= NOISE_FREE_DIFFERENCE);
         (stays && differ).then(|| Unmoved { scope, metric: values.metric.clone(), ratio })
     };
     first.values.iter().filter_map(one).collect()

@@ -11,13 +11,13 @@ const MOMENT_NS: u64 = 5_000_000_000;
 /// Readings less than this apart belong to one round.
 const ROUND_NS: u64 = 500_000_000;
 /// Margin, percentage points: a cache whose share of hits is within this of the best one hits as much as it can.
-const NEAR: f64 = 2.0;
+const BEST_HITS_MARGIN: f64 = 2.0;
 /// Percent of a cache in use from which it counts as full.
 const FULL: f64 = 99.0;
 /// Shortest time without any movement, while hits are few, that counts as a stall.
 const STALL_S: f64 = 10.0;
 /// Fewest moments of a course.
-const LEAST: usize = 3;
+const MIN_MOMENTS: usize = 3;
 
 /// The condition of a cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,7 +89,7 @@ pub struct CacheCourse {
 
 /// Returns the periods in which a cache was in one condition, if the share of hits it can reach is `best` percent.
 pub fn spells(moments: &[CacheMoment], best: f64) -> Vec<CacheSpell> {
-    let low = |moment: &CacheMoment| moment.hits < best - NEAR;
+    let low = |moment: &CacheMoment| moment.hits < best - BEST_HITS_MARGIN;
     let still = |moment: &CacheMoment| low(moment) && moment.moved == Some(0.0);
     let word = |at: usize| {
         let now = &moments[at];
@@ -98,7 +98,7 @@ pub fn spells(moments: &[CacheMoment], best: f64) -> Vec<CacheSpell> {
         }
         // While the share of hits still changes, the cache is not warm yet.
         let before = at.checked_sub(1).map_or(now, |before| &moments[before]);
-        let flat = (now.hits - before.hits).abs() < NEAR;
+        let flat = (now.hits - before.hits).abs() < BEST_HITS_MARGIN;
         match now.used {
             _ if !low(now) && flat => CacheWord::Warm,
             Some(used) if used >= FULL => CacheWord::Junk,
@@ -141,7 +141,7 @@ pub(crate) fn courses(set: &ResultSet) -> Vec<CacheCourse> {
                     let most = moments.iter().map(|moment| moment.hits).fold(0.0, f64::max);
                     let known = best.entry((facts.name.as_str(), stage)).or_default();
                     *known = known.max(most);
-                    if place == 0 && moments.len() >= LEAST {
+                    if place == 0 && moments.len() >= MIN_MOMENTS {
                         let course = CacheCourse {
                             variant: index,
                             layer: facts.name.clone(),

@@ -15,12 +15,12 @@ use crate::variant::VariantFigures;
 pub(crate) const QUESTIONS: usize = 6;
 
 /// Fewest I/Os of a run that must lie beyond a percentile: with fewer the next run may differ by chance.
-const BEYOND: f64 = 10.0;
+const MIN_IOS_BEYOND: f64 = 10.0;
 /// The reason why no verdict is given on a percentile with fewer I/Os beyond it.
-const FEW_BEYOND: &str =
+const TOO_FEW_BEYOND_PERCENTILE: &str =
     "not compared: fewer than 10 I/Os of a run lie beyond this percentile; let the load do more";
 /// The reason why no verdict is given on a rate from fewer I/Os.
-const FEW: &str = "not compared: a run did fewer than 10 I/Os; let the load do more";
+const TOO_FEW_IOS: &str = "not compared: a run did fewer than 10 I/Os; let the load do more";
 /// The share of the I/Os that lies beyond each percentile; for a rate all of them count.
 const SHARES: [(&str, f64); 7] = [
     ("latency_p50_ns", 0.5),
@@ -124,8 +124,8 @@ impl Draft<'_> {
     }
 }
 
-/// Makes all comparisons, judged together with the `effects`. `cells` are those of the run. `looks` are those of a run that takes as many repeats as
-/// it needs: effects are judged only at the last of them, with their part of its error.
+/// Makes all comparisons, judged together with the `effects`. `cells` are those of the run. `looks` are the repeats after which a sequential run was
+/// judged so far; `None` if the number of repeats is fixed. Effects are judged at the last look only, with their share of that look's error.
 pub(crate) fn compare_all(
     variants: &[VariantFigures],
     plan: &PlanFacts,
@@ -279,7 +279,7 @@ fn pair<'a>(
     })
 }
 
-/// Returns the least figure of the base for which a ratio is made: infinite for a rate from fewer than ten I/Os, so that there is none.
+/// Returns the smallest base figure for which a ratio is formed; for a rate from fewer than ten I/Os infinity, so that no ratio is formed.
 fn least_base(base: &VariantFigures, scope: &Scope, metric: &str) -> f64 {
     if is_rate(metric) && few_beyond(&[base], scope, metric) {
         return f64::INFINITY;
@@ -314,7 +314,7 @@ pub(crate) fn few_ios<'a>(figures: impl Iterator<Item = (&'a str, u64)>) -> Opti
     let (rates, percentiles): (Vec<_>, Vec<_>) = known.partition(|(share, _)| *share == 1.0);
     // A rate is too uncertain only if all sides have few I/Os: few on one side and thousands on the other are a stall, not chance.
     let rate = rates.into_iter().max_by_key(|(_, ios)| *ios);
-    let few = |(share, ios): &(f64, u64)| *ios as f64 * share < BEYOND;
+    let few = |(share, ios): &(f64, u64)| *ios as f64 * share < MIN_IOS_BEYOND;
     percentiles.into_iter().chain(rate).filter(few).map(|(_, ios)| ios).min()
 }
 
@@ -330,7 +330,7 @@ pub(crate) fn described(plan: &PlanFacts, scope: &Scope, metric: &str) -> Option
     known.or_else(|| picked().map(|picked| (picked.better, Test::Paired)))
 }
 
-/// Tells whether `asked` is a question about this metric of `scope`.
+/// Tells whether `question` is about this metric of `scope`.
 pub fn asks(question: &AskedMetric, scope: &Scope, metric: &str) -> bool {
     // A point of a sweep has the name of its stage, followed by what is swept: `random-read depth=16`.
     let point = |name: &str, of: &str| {
@@ -358,8 +358,8 @@ fn judge(drafts: &mut [Draft], effects: &mut [(&mut Effects, Better)]) {
     stats::judge_together(&mut family, effects);
 }
 
-/// Judges a sequential run, looked at while repeats came in: all questions share the error of each look with the claims of the effects, whose
-/// number is `effects`. Returns the number of all claims.
+/// Judges a sequential run at its looks. The questions and the `effects` claims of the effects share the error of each look equally. Returns the
+/// number of all claims.
 fn judge_at(looks: &[u32], drafts: &mut [Draft], effects: usize) -> usize {
     let claims = effects + drafts.iter().filter(|draft| draft.judged().is_some()).count();
     for draft in drafts {
@@ -385,7 +385,8 @@ impl Draft<'_> {
             comparison.verdict = Some(Verdict::Unclear);
             comparison.repeats_that_would_decide = None;
             comparison.method =
-                if is_rate(&self.values.metric) { FEW } else { FEW_BEYOND }.to_owned();
+                if is_rate(&self.values.metric) { TOO_FEW_IOS } else { TOO_FEW_BEYOND_PERCENTILE }
+                    .to_owned();
         }
         let run = |cells: &[CellEntry], variant: &str, place: usize| {
             let (repeat, _) = *self.pairs.get(place)?;

@@ -11,11 +11,11 @@ use units::show;
 pub const LOAD: &str = "the load";
 /// Fewest I/Os for a 99th percentile: ten of them lie beyond it.
 const MIN_IOS: u64 = 1000;
-/// Share of a device's I/Os that a device below must take to be able to have made its 99th percentile.
+/// Smallest share of a device's I/Os that a device below must receive to count: with fewer it cannot determine the 99th percentile of the device above.
 const MIN_SHARE: f64 = 0.01;
 /// Share by which a device below may seem slower than the one above it: equal latencies lie at most two histogram steps of 9 % apart.
 const HISTOGRAM_TOLERANCE: f64 = 0.2;
-/// Share of the largest addition from which on another one counts as about as large.
+/// Two additions count as equal if the smaller is at least about this share of the larger.
 const TIE_SHARE: f64 = 0.8;
 
 /// Latency of a set of I/Os.
@@ -114,7 +114,7 @@ pub fn ladder(load: Option<&Histogram<u64>>, devices: &[DeviceLatency]) -> Ladde
         (None, [one]) => Ok(one.clone()),
         (None, _) => Err("no single device is above all others".to_owned()),
     };
-    let made = first.and_then(|first| maker(&first, &rungs));
+    let made = first.and_then(|first| find_largest_addition(&first, &rungs));
     Ladder { rungs, made }
 }
 
@@ -186,9 +186,9 @@ fn adds(rung: &Rung, all: &[Rung]) -> Option<f64> {
 }
 
 /// Follows the slowest devices down, and names the rung that adds most.
-fn maker(first: &str, all: &[Rung]) -> Result<MadeBy, String> {
-    let named = |name: &str| all.iter().find(|rung| rung.name == name);
-    let Some(top) = named(first) else { return Err("nothing was measured".to_owned()) };
+fn find_largest_addition(first: &str, all: &[Rung]) -> Result<MadeBy, String> {
+    let rung_named = |name: &str| all.iter().find(|rung| rung.name == name);
+    let Some(top) = rung_named(first) else { return Err("nothing was measured".to_owned()) };
     let of_ns = p99_of(top)?;
     let mut added: Vec<(String, f64)> = Vec::new();
     let (mut at, mut p99) = (top, of_ns);
@@ -248,10 +248,10 @@ pub fn join_repeats(ladders: &[Ladder]) -> Option<Ladder> {
             ..rung.clone()
         }
     });
-    Some(Ladder { rungs: rungs.collect(), made: agreed(ladders) })
+    Some(Ladder { rungs: rungs.collect(), made: agree_on_largest(ladders) })
 }
 
-fn agreed(ladders: &[Ladder]) -> Result<MadeBy, String> {
+fn agree_on_largest(ladders: &[Ladder]) -> Result<MadeBy, String> {
     let mut named: BTreeMap<&str, Vec<&MadeBy>> = BTreeMap::new();
     for maker in ladders.iter().filter_map(|ladder| ladder.made.as_ref().ok()) {
         named.entry(&maker.name).or_default().push(maker);

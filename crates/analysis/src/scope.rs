@@ -1,4 +1,4 @@
-//! Scope of a figure: an operation, a layer or the whole load, of one stage.
+//! Scopes of figures: an operation, a layer, the command, the content or the whole load of one stage.
 
 use std::collections::BTreeMap;
 
@@ -51,8 +51,8 @@ impl Scope {
         }
     }
 
-    /// Returns this scope under the name that a variant uses; `devices` gives the variant's own name by the name shared by all variants. `None` if
-    /// the variant has a device of that name at another place.
+    /// Translates this scope into the names of one variant. `devices` maps shared device names to the variant's own. `None` if the shared name is not in it
+    /// and the variant uses that name for another device.
     pub fn as_named_by(&self, devices: &BTreeMap<String, String>) -> Option<Self> {
         let Some(name) = self.as_layer() else { return Some(self.clone()) };
         match devices.get(name) {

@@ -16,7 +16,7 @@ use crate::cpu::{CpuReading, CpuUse};
 
 /// Time between two looks at the interrupt. Each look wakes a CPU that the child may just have left idle, and lets the kernel
 /// move the child's threads there, so looks are rare.
-const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
+const POLL_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
 /// Time between two checks whether the child has ended, where the kernel does not report it.
 const POLL: Duration = Duration::from_millis(20);
 /// Length of the end of a failed program's output that is kept, bytes.
@@ -125,7 +125,7 @@ fn wait(
         }
         match &pidfd {
             // An error ends the wait early, which does no harm.
-            Some(fd) => drop(poll(&mut [PollFd::new(fd, PollFlags::IN)], Some(&LOOK))),
+            Some(fd) => drop(poll(&mut [PollFd::new(fd, PollFlags::IN)], Some(&POLL_INTERVAL))),
             None => std::thread::sleep(POLL),
         }
     }

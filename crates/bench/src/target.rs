@@ -75,7 +75,7 @@ impl Target {
         let unreadable = |source| BenchError::Unreadable { path: path.to_owned(), source };
         let end = fs::File::open(path).and_then(|mut file| file.seek(SeekFrom::End(0)));
         match end.map_err(unreadable)? {
-            bytes if bytes >= LEAST => Ok(Self::of_user(path, bytes)),
+            bytes if bytes >= MIN_TARGET_BYTES => Ok(Self::of_user(path, bytes)),
             bytes => Err(BenchError::Small { path: path.to_owned(), bytes }),
         }
     }
@@ -109,7 +109,7 @@ const MADE: [(&str, TargetKind); 5] = [
     ("tmpfs", TargetKind::Tmpfs),
 ];
 /// The least that a target of the user's own holds, bytes.
-const LEAST: u64 = 1 << 20;
+const MIN_TARGET_BYTES: u64 = 1 << 20;
 
 /// A target with what must be removed when it is dropped.
 #[derive(Debug)]

@@ -18,7 +18,7 @@ const BAND: usize = 8;
 /// Shares that are tried for each stratum.
 const TRIED: u32 = 7;
 /// The largest share: beyond, a stratum is one run for each class.
-const MOST: f64 = 0.98;
+const MAX_SHARE: f64 = 0.98;
 
 /// Highest number of near contents for each block at which an order is still searched: with more, the order of the few blocks between them
 /// changes the saving little.
@@ -50,7 +50,7 @@ pub(crate) fn in_order(
             all.extend(chain.stratum(0.0, &mut so_far.past, &mut so_far.rng));
             continue;
         }
-        let (mut low, mut high) = (0.0, MOST);
+        let (mut low, mut high) = (0.0, MAX_SHARE);
         let mut best: Option<(f64, Vec<u32>, State)> = None;
         for tried in 0..TRIED {
             let share = if tried == 0 { 0.0 } else { f64::midpoint(low, high) };

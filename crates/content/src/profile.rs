@@ -8,7 +8,7 @@ use crate::error::{ContentError, PROFILE_VERSIONS};
 use crate::sequences::ProfileTexture;
 
 /// The longest profile that is read, bytes; `fathom estimate` writes some 300 KB at most.
-const LONGEST: u64 = 16 << 20;
+const MAX_PROFILE_BYTES: u64 = 16 << 20;
 
 /// The reducibility of some data: its duplicates and its compression.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -258,7 +258,7 @@ impl ProfileSource {
         let Self::File(file) = self else { return Ok(()) };
         let path = folder.join(&*file);
         let name = path.display().to_string();
-        let json = sys::input::read_text(&path, LONGEST).map_err(|e| {
+        let json = sys::input::read_text(&path, MAX_PROFILE_BYTES).map_err(|e| {
             ContentError::ProfileUnread { profile: name.clone(), why: e.to_string() }
         })?;
         *self = Self::Loaded(Box::new(Profile::read(&json, &name)?));

@@ -12,7 +12,7 @@ use crate::{Profile, ProfileSize};
 /// Distinct blocks after which the packer has written almost every fragment.
 const WRITTEN: u64 = 128;
 /// Contents with fewer than this many of 4096 new blocks form a pool that is repeated all the time.
-const FEW: f64 = 2.0;
+const MAX_POOL_NEW_BLOCKS: f64 = 2.0;
 
 /// The duplicates of a profile.
 #[derive(Debug, Clone)]
@@ -48,7 +48,7 @@ impl Shared {
     pub fn of(profile: &Profile, (again, zero): (f64, f64)) -> Self {
         let unique = profile.blocks.unique as f64;
         let is_pool = |row: &Repeated| {
-            let few = row.contents * STRATUM as f64 / unique.max(1.0) < FEW;
+            let few = row.contents * STRATUM as f64 / unique.max(1.0) < MAX_POOL_NEW_BLOCKS;
             few && row.duplicates > 4.0 * row.contents
         };
         let (pool, mut rows): (Vec<_>, Vec<_>) = rows(profile).partition(is_pool);

@@ -6,7 +6,7 @@
 //! and contents of the beginning are referred to that much more often than later ones, unless a cap forbids it.
 //!
 //! VDO does not compress a block whose duplicate comes while the block is still being processed. So rounds lag: they refer to what was
-//! new before the last [`APART`] blocks and [`PACKED`] distinct ones. Nothing is old enough for the first duplicates: these take turns
+//! new before the last [`MIN_DISTANCE_BLOCKS`] blocks and [`PACKED`] distinct ones. Nothing is old enough for the first duplicates: these take turns
 //! among a few contents, which the packer loses.
 
 use units::{Permutation, Seed};
@@ -18,9 +18,9 @@ use crate::strata::mix;
 /// Most growing rounds. Only a cap near the mean number of copies makes them grow so slowly that there are more.
 const MOST_GROWING: usize = 1024;
 /// Longest round, duplicates.
-const LONGEST: u64 = 1 << 50;
+const MAX_ROUND: u64 = 1 << 50;
 /// Least written blocks between a content and its first duplicate: VDO processes at most 2048 blocks at once.
-const APART: u64 = 2560;
+const MIN_DISTANCE_BLOCKS: u64 = 2560;
 /// And least distinct blocks on top: VDO's packer may hold 16 bins of up to 14 blocks (16 x 14 = 224) before it writes one.
 const PACKED: u64 = 256;
 /// Blocks from one copy of a content of the beginning to the next: more than a record of 128 KiB has.
@@ -69,7 +69,7 @@ struct Beginning {
 
 /// Distinct blocks that VDO needs between a content and its first duplicate, where a share `again` of all blocks are duplicates.
 pub(crate) fn min_distance(again: f64) -> u64 {
-    (APART as f64 * (1.0 - again)) as u64 + PACKED
+    (MIN_DISTANCE_BLOCKS as f64 * (1.0 - again)) as u64 + PACKED
 }
 
 impl Beginning {
@@ -78,7 +78,7 @@ impl Beginning {
         let (again, per_new) = (shares.again().fraction(), shares.again_per_new());
         // The lag takes at most a quarter of the window.
         let new = min_distance(again).min(window / 4) as f64;
-        let duplicates = (new * per_new).min(LONGEST as f64) as u64;
+        let duplicates = (new * per_new).min(MAX_ROUND as f64) as u64;
         let step = per_new.ceil().max(1.0) as u64;
         // With so few, no new contents would be left for the first round.
         let duplicates = if (duplicates as f64) < 4.0 * per_new { 0 } else { duplicates };
@@ -145,7 +145,7 @@ impl Rounds {
             lag => window - (lag as f64 / per_new).ceil() as u64,
         };
         let widest = window.div_ceil(2).max(1);
-        let longest = ((window / 2) as f64 * per_new).min(LONGEST as f64).max(1.0) as u64;
+        let longest = ((window / 2) as f64 * per_new).min(MAX_ROUND as f64).max(1.0) as u64;
         let most_each = match popularity {
             Popularity::Cap(most) => Some(most.saturating_sub(1)),
             _ => None,

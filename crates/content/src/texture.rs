@@ -9,7 +9,7 @@ use crate::{ContentId, ContentSpec, ProfileSource, Texture};
 /// Largest distance of a block's LZ4 size from the one asked for, bytes.
 pub(crate) const TOLERANCE: usize = 3;
 /// Fewest random bytes: the head that identifies a block.
-const LEAST: usize = 16;
+const MIN_RANDOM_BYTES: usize = 16;
 /// Blocks that are tried for each number of random bytes; the middle one counts.
 const TRIED: usize = 5;
 /// Layouts that are tried for each size where there are many sizes to find.
@@ -67,7 +67,7 @@ impl Textures {
 
     /// The layout whose LZ4 size is nearest to `target` bytes.
     pub fn of_size(&mut self, target: usize) -> Calibrated {
-        self.search(target, LEAST).1
+        self.search(target, MIN_RANDOM_BYTES).1
     }
 
     /// The body of blocks whose LZ4 size is nearest to `target` bytes.
@@ -78,7 +78,7 @@ impl Textures {
     /// The bodies for sizes in ascending order, one for each that differs, and how many of all blocks have it.
     pub fn bodies(&mut self, sorted: &[u32]) -> Vec<Body> {
         self.tried = TRIED_OF_MANY;
-        let mut least = LEAST;
+        let mut least = MIN_RANDOM_BYTES;
         let bodies = sorted.chunk_by(|one, next| one == next).map(|alike| {
             let size = alike[0] as usize;
             let share = alike.len() as f64 / sorted.len() as f64;
@@ -114,7 +114,7 @@ impl Textures {
             let middle = low.midpoint(high);
             if self.tried(middle).lz4_bytes < target { low = middle + 1 } else { high = middle }
         }
-        let before = low.saturating_sub(1).max(LEAST);
+        let before = low.saturating_sub(1).max(MIN_RANDOM_BYTES);
         let (at, below) = (self.tried(low), self.tried(before));
         if at.lz4_bytes.abs_diff(target) <= below.lz4_bytes.abs_diff(target) {
             (low, at)
@@ -128,7 +128,7 @@ impl Textures {
             Texture::Tail | Texture::Natural => BlockLayout::head(random),
             Texture::Interleaved(chunk) => {
                 let chunk = (chunk.0 as usize).clamp(BlockLayout::GRAIN, self.unit);
-                let run = random.div_ceil(self.unit / chunk).max(LEAST);
+                let run = random.div_ceil(self.unit / chunk).max(MIN_RANDOM_BYTES);
                 BlockLayout::chunks(random, run, chunk)
             }
         }

@@ -1,6 +1,7 @@
 //! Flash behind a link: dies that read and program pages, one serial link, a write buffer.
 //!
-//! No decision is left for later: the end of a request follows from the requests before it. Not modelled: garbage collection, a fast first part (SLC
+//! Each request is computed when it arrives: its end depends only on the requests before it. A read chooses its die by a hash of the address, and a
+//! write takes dies in turn, so that a page need not be read from the die that programmed it. Not modelled: garbage collection, a fast first part (SLC
 //! cache), and thermal throttling.
 
 use std::collections::VecDeque;
@@ -37,8 +38,8 @@ pub(crate) struct Flash {
     filling: Vec<(u64, u64)>,
     filled: u64,
     last_program: f64,
-    /// Writes so far.
-    written: u64,
+    /// Number of writes and discards so far.
+    write_number: u64,
 }
 
 impl Flash {
@@ -63,7 +64,7 @@ impl Flash {
             filling: Vec::new(),
             filled: 0,
             last_program: 0.0,
-            written: 0,
+            write_number: 0,
         }
     }
 
@@ -75,7 +76,7 @@ impl Flash {
             Op::Flush => self.flushes(now, events),
             // A discard is a note in the map of the firmware, which is programmed like data.
             Op::Discard => {
-                self.written += 1;
+                self.write_number += 1;
                 let at = now + self.firmware + self.command;
                 self.fill(request.offset, request.length, 64, at, events);
                 at
@@ -84,13 +85,13 @@ impl Flash {
         events.push(Event::done(request.id, at));
     }
 
-    /// Each page is read on its die; then everything crosses the link, in the order of arrival.
+    /// Reads each page on its die; then everything crosses the link, in the order of arrival. Returns the instant of the end.
     fn reads(&mut self, request: &Request, now: f64) -> f64 {
         let first = request.offset / self.page;
         let last = request.end().saturating_sub(1).max(request.offset) / self.page;
         let mut read = now + self.firmware;
         for page in first..=last {
-            let die = (mixed(page) % self.dies.len() as u64) as usize;
+            let die = (page_hash(page) % self.dies.len() as u64) as usize;
             let free = (now + self.firmware).max(self.dies[die]) + self.read;
             self.dies[die] = free;
             read = read.max(free);
@@ -105,9 +106,9 @@ impl Flash {
         free
     }
 
-    /// Bytes cross the link into the buffer, once there is room for them.
+    /// Moves bytes across the link into the buffer, once there is room for them. Returns the instant of the end.
     fn writes(&mut self, request: &Request, now: f64, events: &mut Vec<Event>) -> f64 {
-        self.written += 1;
+        self.write_number += 1;
         let mut at = self.cross(now, request.length) + self.buffer_latency;
         let wanted = request.length.min(self.buffer_size);
         while let Some(&(programmed, bytes)) = self.buffered.front() {
@@ -123,7 +124,7 @@ impl Flash {
         self.fill(request.offset, request.length, request.length, at, events);
         if self.protected || request.fua {
             let stable = if self.protected { at } else { self.program_rest(at, events) };
-            let (offset, length, upto) = (request.offset, request.length, self.written);
+            let (offset, length, upto) = (request.offset, request.length, self.write_number);
             events.push(Event::Stable { offset, length, upto, at: instant(stable) });
             at = stable;
         }
@@ -159,7 +160,7 @@ impl Flash {
         let end_in_order = self.buffered.back().map_or(end, |&(before, _)| before.max(end));
         self.buffered.push_back((end_in_order, self.filled));
         self.filled = 0;
-        let upto = self.written;
+        let upto = self.write_number;
         for (offset, length) in self.filling.drain(..) {
             events.push(Event::Stable { offset, length, upto, at: instant(end) });
         }
@@ -174,6 +175,7 @@ impl Flash {
         self.last_program.max(now)
     }
 
+    /// Programs what is in the buffer, unless it survives a power cut. Returns the instant of the end.
     fn flushes(&mut self, now: f64, events: &mut Vec<Event>) -> f64 {
         let taken = now + self.command;
         if self.protected {
@@ -184,6 +186,6 @@ impl Flash {
 }
 
 /// A hash of a page's number, so that neighbours lie on different dies.
-fn mixed(page: u64) -> u64 {
+fn page_hash(page: u64) -> u64 {
     units::Seed(page).generator().next_u64()
 }

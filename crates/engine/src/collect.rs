@@ -59,9 +59,10 @@ impl Collector {
         Self { readers, pace, stage, names, shape, worst, pending: BTreeMap::new(), next: 0, total }
     }
 
-    /// Takes what the workers have finished, and gives the rows of all intervals that every worker is through with.
+    /// Takes what the workers have finished, and gives the rows of all intervals that every worker has left.
     pub(crate) fn rows(&mut self) -> Result<Rows, EngineError> {
-        // Read before the buffers are: everything that a worker counted for the intervals before `reached` is then in a buffer that it has left.
+        // Read before the buffers: a worker leaves the buffer of an interval before it reports the next one. So `gather` finds everything before
+        // `reached`, except what a worker without a free buffer still holds.
         let reached = self.readers.iter().map(IntervalReader::reached).min().unwrap_or(u64::MAX);
         self.gather();
         let mut rows = Rows::default();
@@ -85,8 +86,9 @@ impl Collector {
         for late in self.pending.split_off(&(last + 1)).into_values() {
             self.pending.entry(last).or_insert_with(|| JobTallies::new(self.shape)).merge(&late);
         }
-        let over = self.pace.span_ns(last, None).0 >= end_ns;
-        while self.next <= last && !(over && self.pending.is_empty()) {
+        // The interval that begins at the end itself gets no row, unless I/Os wait for it.
+        let last_begins_at_end = self.pace.span_ns(last, None).0 >= end_ns;
+        while self.next <= last && !(last_begins_at_end && self.pending.is_empty()) {
             self.row(Some(end_ns), &mut rows)?;
         }
         Ok(rows)
@@ -97,8 +99,8 @@ impl Collector {
         let merged: u64 = self.readers.iter().map(IntervalReader::merged).sum();
         let text = |merged| {
             format!(
-                "Fathom could not keep up with the rows: {merged} times a worker's interval of {} was over before the {} before it were \
-                 collected, so that its I/Os stand in an earlier row, and rows of 0 need not be stalls; totals are right, and a longer interval helps",
+                "Fathom could not collect rows fast enough: {merged} times a worker began an interval of {} while the {} before it were not \
+                 collected. Its I/Os count in an earlier row, and a row of 0 need not be a stall. Totals are right; a longer interval helps.",
                 units::Nanos(self.pace.interval_ns),
                 BUFFERS - 1
             )

@@ -15,7 +15,7 @@ use crate::backend::Files;
 use crate::load::Load;
 
 /// Time between two checks for an interrupt.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Time that the flushes still get after an interrupt.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -56,7 +56,7 @@ pub(crate) fn bring_down(
     };
     let (mut failed, mut next, mut interrupted) = (Vec::new(), names.iter(), None);
     loop {
-        match answers.recv_timeout(LOOK) {
+        match answers.recv_timeout(POLL_INTERVAL) {
             Ok(result) => failed.extend(next.next().and_then(|name| lost(name, &result.err()?))),
             Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) if interrupt.level() == Level::None => {}

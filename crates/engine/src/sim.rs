@@ -34,7 +34,7 @@ use crate::tally::Shape;
 use device::{Device, SimIo};
 
 /// I/Os between two checks for an interrupt and for sampled blocks.
-const LOOK: u64 = 1_024;
+const IOS_BETWEEN_CHECKS: u64 = 1_024;
 
 /// An event in the model, ordered by time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -103,7 +103,8 @@ impl<'a> Simulation<'a> {
             free: (0..jobs).map(|_| (0..resolved.depth).rev().collect()).collect(),
             receivers,
             census: resolved.census(&common),
-            look_after: (queued / 4 / resolved.block_bytes).clamp(1, LOOK as usize) as u64,
+            look_after: (queued / 4 / resolved.block_bytes).clamp(1, IOS_BETWEEN_CHECKS as usize)
+                as u64,
             common,
             devices: models.iter().enumerate().map(|(at, m)| Device::new(m, random(at))).collect(),
             events: BinaryHeap::new(),

@@ -38,7 +38,7 @@ use crate::verify::{self, Verifier, WorkerVerifier};
 use crate::worker::{Setting, Worker};
 
 /// Poll interval of the collecting thread. Long: each wake-up may make the kernel move a thread of the load or of its target.
-const LOOK: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// Poll interval where a job has several threads (`sync`), whose number of I/Os in flight is known only from these polls.
 const LOOK_AT_THREADS: Duration = Duration::from_millis(50);
 
@@ -309,7 +309,7 @@ impl Workers {
         let (mut ended, mut failed) = (Vec::new(), Vec::new());
         let (mut watch, mut late_rows) = (StallDetector::new(pace), LateRows::new(pace));
         let mut meter = Meter::new(setup.context);
-        let seldom = if setup.workers_of_a_job() > 1 { LOOK_AT_THREADS } else { LOOK };
+        let seldom = if setup.workers_of_a_job() > 1 { LOOK_AT_THREADS } else { POLL_INTERVAL };
         let quarter = Duration::from_nanos(pace.interval_ns / 4);
         let look = seldom.min(quarter).max(Duration::from_millis(1));
         let mut ramp = Ramp::new(setup.resolved.ramp_ns, pace.start_ns);

@@ -17,7 +17,7 @@ use crate::ladder::{self, STRATA, taken_by};
 /// Samples that are tried in a stretch, at most.
 const MOST_SAMPLES: u64 = 64;
 /// A stretch with fewer stored blocks is not used.
-const LEAST: usize = 64;
+const MIN_STORED_BLOCKS: usize = 64;
 
 /// Sums over the stretches where the same share of sizes is taken.
 #[derive(Debug, Clone, Copy, Default)]
@@ -77,7 +77,7 @@ impl Calibration {
         let blocks = std::mem::take(&mut self.blocks);
         let Some((_, shift)) = self.open.take() else { return };
         let Some(stratum) = self.strata.get_mut(usize::from(shift)) else { return };
-        if blocks.len() < LEAST {
+        if blocks.len() < MIN_STORED_BLOCKS {
             return;
         }
         let samples = 1u64 << (u32::from(shift) + content_shift).min(16);

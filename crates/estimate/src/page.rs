@@ -9,7 +9,7 @@ use crate::{Answer, Count, Directory};
 /// Directories that are drawn.
 const SHOWN: usize = 40;
 /// Shares below this are not told apart, percent.
-const LEAST: f64 = 0.01;
+const MIN_SHARE_PERCENT: f64 = 0.01;
 /// Size of a histogram and of its text, in SVG units, which are some 0.8 to 1.3 px.
 const WIDTH: f64 = 800.0;
 const HEIGHT: f64 = 190.0;
@@ -62,7 +62,7 @@ fn percent(value: Option<f64>) -> String {
     match value {
         None => "–".into(),
         // No-break spaces, so that a line never ends between a number and its sign.
-        Some(v) if v > 0.0 && v < LEAST => format!("<\u{a0}{LEAST}\u{a0}%"),
+        Some(v) if v > 0.0 && v < MIN_SHARE_PERCENT => format!("<\u{a0}{MIN_SHARE_PERCENT}\u{a0}%"),
         Some(v) => format!("{}\u{a0}%", significant(v, 3)),
     }
 }

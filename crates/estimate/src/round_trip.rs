@@ -18,7 +18,7 @@ const BLOCKS: usize = 24 << 10;
 /// Largest differences on unique data, in points: of the saving, the packer's saving, duplicates, zeros, fragments.
 const UNIQUE: [f64; 5] = [0.5, 0.5, 0.1, 0.1, 1.5];
 /// Largest differences on data with duplicates.
-const AGAIN: [f64; 5] = [0.5, 1.0, 0.1, 0.1, 2.0];
+const MAX_DUPLICATE_DIFFERENCES: [f64; 5] = [0.5, 1.0, 0.1, 0.1, 2.0];
 /// Largest differences at any share of duplicates.
 const ANY: [f64; 5] = [1.0, 1.0, 0.1, 0.1, 2.5];
 
@@ -183,7 +183,7 @@ fn what_a_profile_makes_of_unique_data_is_estimated_alike() {
 fn what_a_profile_makes_of_duplicates_and_zeros_is_estimated_alike() {
     for (near, far, zero) in [(10, 0, 0), (0, 30, 10), (20, 30, 5)] {
         let what = format!("files, {near} % near, {far} % far, {zero} % with zeros");
-        compare(&what, &files(200, near, far, zero, 7 + near), AGAIN);
+        compare(&what, &files(200, near, far, zero, 7 + near), MAX_DUPLICATE_DIFFERENCES);
     }
 }
 

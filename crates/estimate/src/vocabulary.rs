@@ -10,12 +10,12 @@ const RECORDS: usize = 64;
 /// Attempts.
 const TRIED: usize = 6;
 /// The most that is shared, percent.
-const MOST: f64 = 99.0;
+const MAX_SHARED_PERCENT: f64 = 99.0;
 
 /// Sets in `profile` the part of a block that comes from the vocabulary that all blocks share, such that zstd saves `saving` percent on
 /// records of 128 KiB. A profile without a texture stays as it is.
 pub fn share_vocabulary(profile: &mut Profile, saving: f64) {
-    let (mut low, mut high) = (0.0, MOST);
+    let (mut low, mut high) = (0.0, MAX_SHARED_PERCENT);
     for tried in 0..TRIED {
         let Some(texture) = &mut profile.texture else { return };
         let share = if tried == 0 { 0.0 } else { f64::midpoint(low, high) };

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::driven::Options;
 
 /// Largest difference between the starts of a group's jobs, as a fraction of the group's time.
-const APART: f64 = 0.1;
+const MAX_START_DIFFERENCE: f64 = 0.1;
 
 /// Checks that the jobs of each group ran at the same time: only then are they one load.
 ///
@@ -72,7 +72,7 @@ fn began_apart(group: &[&(&Value, Options)]) -> bool {
     let longest = group.iter().map(|(job, _)| ran(job)).max().unwrap_or(0);
     let (first, last) = (starts.iter().min(), starts.iter().max());
     let apart = first.zip(last).map_or(0, |(first, last)| last - first);
-    apart as f64 > APART * longest as f64 + 100.0
+    apart as f64 > MAX_START_DIFFERENCE * longest as f64 + 100.0
 }
 
 /// Returns how long a job ran, milliseconds.

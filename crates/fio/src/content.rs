@@ -7,13 +7,13 @@ use crate::job::Job;
 /// Bytes of VDO's block that fragments can take.
 const ROOM: f64 = 4060.0;
 /// The most fragments of a block.
-const MOST: f64 = 14.0;
+const MAX_FRAGMENTS: f64 = 14.0;
 
 /// Returns the share that VDO's packer saves on blocks in which fio fills `percent` percent of every 512 bytes with zeros, percent. LZ4 makes
 /// of such a block its random bytes and some 50 more (measured with fio 3.33 at 10 to 99 %).
 fn packed(percent: u64) -> f64 {
     let fragment = 4096.0 * (1.0 - percent as f64 / 100.0) + 50.0;
-    let slots = (ROOM / fragment).floor().min(MOST);
+    let slots = (ROOM / fragment).floor().min(MAX_FRAGMENTS);
     if slots < 2.0 { 0.0 } else { 100.0 * (1.0 - 1.0 / slots) }
 }
 

@@ -58,8 +58,8 @@ impl FioRun {
 /// The number of the error (EILSEQ) with which a job of fio ends whose verification finds other data than was written.
 const WRONG_DATA: i64 = 84;
 
-/// Reads the output of fio; lines that fio prints around the JSON are skipped. Of several states of one run (`--status-interval`) the last one
-/// counts.
+/// Reads the output of fio; lines that fio prints around the JSON are skipped. If there are several states of one run (`--status-interval`),
+/// the last one counts.
 ///
 /// # Errors
 /// Sentences on what is wrong with it or missing in it.

@@ -12,9 +12,9 @@ use sys::keeper::{self, Bound};
 use crate::outputs::{Kept, Pipe, wait_for};
 
 /// Bytes of each output that are kept; the rest is read and dropped.
-const KEPT: usize = 4 << 20;
+const MAX_OUTPUT_BYTES: usize = 4 << 20;
 /// Longest time between two checks of the deadline, of the interrupt, and of whether the command has ended.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Output of a command, and the way it ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -54,8 +54,8 @@ pub(crate) fn run(
     let mut command = keeper::command(argv, Bound::Free);
     plain(&mut command);
     let mut child = keeper::start(command)?;
-    let mut stdout = Pipe::new(child.stdout.take(), Kept::new(KEPT, 0))?;
-    let mut stderr = Pipe::new(child.stderr.take(), Kept::new(KEPT, 0))?;
+    let mut stdout = Pipe::new(child.stdout.take(), Kept::new(MAX_OUTPUT_BYTES, 0))?;
+    let mut stderr = Pipe::new(child.stderr.take(), Kept::new(MAX_OUTPUT_BYTES, 0))?;
     let mut overdue = false;
     while !child.has_ended()? {
         stdout.read();
@@ -65,7 +65,7 @@ pub(crate) fn run(
             child.kill();
             break;
         }
-        wait_for(&[stdout.fd(), stderr.fd(), Some(child.fd())], LOOK);
+        wait_for(&[stdout.fd(), stderr.fd(), Some(child.fd())], POLL_INTERVAL);
     }
     let end = child.finish()?;
     // All processes that could write are gone.
@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn endless_output_is_read_and_bounded() {
         let output = sh("head -c 20000000 /dev/zero", LONG, &Interrupt::new());
-        assert_eq!(output.stdout.len(), KEPT);
+        assert_eq!(output.stdout.len(), MAX_OUTPUT_BYTES);
         assert_eq!(output.code, Some(0));
     }
 }

@@ -15,9 +15,9 @@ use crate::lines::{Lines, Listener, Stream};
 use crate::outputs::{Kept, Pipe, wait_for};
 
 /// Bytes that are kept of the beginning of each output, and as many of its end.
-const KEPT: usize = 32 << 10;
+const KEPT_OUTPUT_BYTES: usize = 32 << 10;
 /// Longest time between two looks at the time limit and the interrupt.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// The author of commits in a repository that a command makes: git refuses to commit without one.
 const AUTHOR: [(&str, &str); 4] = [
     ("GIT_AUTHOR_NAME", "fathom"),
@@ -77,8 +77,10 @@ pub(crate) fn run(
     let mut ran = CommandOutcome::default();
     ran.figures.used_before_bytes = used(work);
     let mut child = keeper::start(command)?;
-    let mut stdout = Pipe::new(child.stdout.take(), Kept::new(KEPT, KEPT))?;
-    let mut stderr = Pipe::new(child.stderr.take(), Kept::new(KEPT, KEPT))?;
+    let mut stdout =
+        Pipe::new(child.stdout.take(), Kept::new(KEPT_OUTPUT_BYTES, KEPT_OUTPUT_BYTES))?;
+    let mut stderr =
+        Pipe::new(child.stderr.take(), Kept::new(KEPT_OUTPUT_BYTES, KEPT_OUTPUT_BYTES))?;
     let (mut out, mut err) = (Lines::new(Stream::Stdout), Lines::new(Stream::Stderr));
     while !child.has_ended()? {
         stdout.read_to(&mut |bytes| out.take(bytes, listener));
@@ -89,7 +91,7 @@ pub(crate) fn run(
             child.kill();
             break;
         }
-        wait_for(&[stdout.fd(), stderr.fd(), Some(child.fd())], LOOK);
+        wait_for(&[stdout.fd(), stderr.fd(), Some(child.fd())], POLL_INTERVAL);
     }
     // Processes that it left running would go on writing, and keep the file system busy.
     let end = child.finish()?;
@@ -249,7 +251,11 @@ mod tests {
             "echo first; head -c 3000000 /dev/zero | tr '\\0' x; echo; echo last >&2; echo last";
         let ran = sh(script, dir.path(), LONG, &Interrupt::new());
         let (out, err) = (&ran.figures.stdout, &ran.figures.stderr);
-        assert!(out.starts_with("first\n") && out.ends_with("last\n") && out.len() < 3 * KEPT);
+        assert!(
+            out.starts_with("first\n")
+                && out.ends_with("last\n")
+                && out.len() < 3 * KEPT_OUTPUT_BYTES
+        );
         assert!(out.contains("bytes left out]") && err == "last\n");
     }
 

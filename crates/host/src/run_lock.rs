@@ -15,7 +15,7 @@ use rustix::io::FdFlags;
 /// Longest time for which the tools of a killed run are given to end their work.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Pause between two checks of that.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The lock of a run, which this process holds until it is dropped.
 #[derive(Debug)]
@@ -92,7 +92,7 @@ impl RunLock {
                 if begun.elapsed() >= PATIENCE || !was_killed(&holder) {
                     return Err(RunLockError::Live { id: id.to_owned(), holder: shown(&holder) });
                 }
-                std::thread::sleep(LOOK);
+                std::thread::sleep(POLL_INTERVAL);
                 continue;
             }
             // Whoever had it may have removed it between the two calls above.

@@ -8,7 +8,7 @@ use results::model::{Fields, SampleRow};
 use crate::figures::{Followed, ROUND_END};
 
 /// The most points of a course between two edges of stages; up to this number nothing is dropped.
-const MOST: usize = 4096;
+const MAX_POINTS: usize = 4096;
 /// Number of equal parts into which the growth so far is divided once a course is longer; it keeps two points in each part.
 const PARTS: usize = 1024;
 
@@ -126,7 +126,7 @@ impl Course {
             _ => self.points.push(point),
         }
         self.peak = self.peak.max(value);
-        if self.points.len() - self.edge > MOST {
+        if self.points.len() - self.edge > MAX_POINTS {
             self.thin();
         }
     }

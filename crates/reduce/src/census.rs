@@ -88,7 +88,7 @@ impl Census {
         }
     }
 
-    /// Also counts the contents that `addresses` hold at the end. Of an overwritten address only the last content is live, so the sample of live
+    /// Also counts the contents that `addresses` hold at the end. Only the last content of an overwritten address is live, so the sample of live
     /// blocks may be up to 2^`ahead` times as large as that of written ones.
     pub fn and_live(self, addresses: Arc<Addresses>, ahead: u32) -> Self {
         self.and_live_within(addresses, ahead, LIVE_ADDRESSES)

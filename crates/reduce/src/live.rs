@@ -17,7 +17,7 @@ use crate::room::make_room;
 pub const LIVE_ADDRESSES: usize = 1 << 17;
 
 /// Number of addresses of one content that are enough to know whether it is still there.
-const ENOUGH: usize = 64;
+const ENOUGH_ADDRESSES: usize = 64;
 
 /// Place of a written block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,9 +120,9 @@ impl Live {
         for got in self.got.values() {
             orders.entry(got.name).or_default().push(got.order);
         }
-        orders.retain(|_, orders| orders.len() > ENOUGH);
+        orders.retain(|_, orders| orders.len() > ENOUGH_ADDRESSES);
         let oldest = |orders: &mut Vec<u64>| {
-            let at = orders.len() - ENOUGH;
+            let at = orders.len() - ENOUGH_ADDRESSES;
             *orders.select_nth_unstable(at).1
         };
         let oldest: HashMap<u64, u64> =

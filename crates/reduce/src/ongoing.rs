@@ -3,7 +3,7 @@
 use crate::bins::{Bins, Fragment};
 
 /// The tag of a fragment that is about to leave the packer.
-const NEAR: u32 = 1;
+const LEAVING_SOON: u32 = 1;
 
 /// A packer in the middle of its data: an open bin counts as a partly filled block rather than a whole one.
 #[derive(Debug, Clone, Default)]
@@ -35,8 +35,8 @@ impl Ongoing {
 
     /// Packs a block whose content is written again right after it: if it is still in the packer, it leaves it and is stored uncompressed.
     pub fn add_near(&mut self, lz4_bytes: usize) {
-        self.pack(Fragment { lz4_bytes, tag: NEAR });
-        if self.bins.remove(NEAR).is_some() {
+        self.pack(Fragment { lz4_bytes, tag: LEAVING_SOON });
+        if self.bins.remove(LEAVING_SOON).is_some() {
             self.written += 1.0;
         }
     }

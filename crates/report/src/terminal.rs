@@ -21,8 +21,8 @@ use self::table::{short, table};
 use crate::view::{Cause, EffectRow, FigureRow, Grid, View, effect_name};
 use crate::wording::{self, NONE};
 
-/// Most lines of figures that are all shown: a reader would not scroll through more.
-const MANY: usize = 120;
+/// Highest number of lines up to which all figures are shown: a reader would not scroll through more.
+const MAX_LINES: usize = 120;
 /// Metrics that are shown for every operation and command where not all figures are shown.
 const MAIN: [&str; 4] = ["iops", "throughput_bytes_per_s", "latency_p99_ns", "elapsed_s"];
 
@@ -31,24 +31,19 @@ const MAIN: [&str; 4] = ["iops", "throughput_bytes_per_s", "latency_p99_ns", "el
 pub fn text(view: &View, width: usize, colour: bool) -> String {
     let lines = view.rows_alone().count() * (view.variants.len().max(2) - 1);
     let main = |row: &&FigureRow| row.headline() || row.part || MAIN.contains(&row.metric.as_str());
-    let few: Vec<&FigureRow> = view.rows_alone().filter(|row| lines <= MANY || main(row)).collect();
+    let shown: Vec<&FigureRow> =
+        view.rows_alone().filter(|row| lines <= MAX_LINES || main(row)).collect();
     let grids: Vec<&Grid> = view.grids.iter().filter(|grid| grid.headline).collect();
-    written(view, &few, &grids, width, colour)
+    render(view, &shown, &grids, width, colour)
 }
 
 /// Returns the same as [`text`], but with every figure.
 pub fn full_text(view: &View, width: usize, colour: bool) -> String {
     let rows: Vec<&FigureRow> = view.rows_alone().collect();
-    written(view, &rows, &view.grids.iter().collect::<Vec<_>>(), width, colour)
+    render(view, &rows, &view.grids.iter().collect::<Vec<_>>(), width, colour)
 }
 
-fn written(
-    view: &View,
-    rows: &[&FigureRow],
-    grids: &[&Grid],
-    width: usize,
-    colour: bool,
-) -> String {
+fn render(view: &View, rows: &[&FigureRow], grids: &[&Grid], width: usize, colour: bool) -> String {
     let ink = Ink { colour };
     let width = width.max(40);
     let mut out = String::new();
@@ -83,11 +78,11 @@ fn written(
         out.push_str(&ink.paint(Tint::Yellow, &wrapped(&text, width, "")));
         out.push('\n');
     }
-    if let Some(text) = compared(view) {
+    if let Some(text) = comparison_methods(view) {
         out.push_str(&ink.paint(Tint::Dim, &wrapped(&text, width, "")));
         out.push_str("\n\n");
     }
-    for line in kept_open(view) {
+    for line in unclear_reasons(view) {
         out.push_str(&ink.paint(Tint::Yellow, &wrapped(&line, width, "  ")));
         out.push('\n');
     }
@@ -227,7 +222,7 @@ fn findings(out: &mut String, findings: &[Finding], width: usize, ink: &Ink) {
 
 /// Returns reasons other than too few repeats that keep verdicts unclear: `p99 latency of randwrite: cells 3, 9 and 14 (vdo) stand apart from all
 /// others; no verdict while they do.`, or that there are too few I/Os.
-fn kept_open(view: &View) -> Vec<String> {
+fn unclear_reasons(view: &View) -> Vec<String> {
     let of = |row: &FigureRow| {
         let figure = format!("{} of {}", row.label, row.scope.name());
         let all = row.comparisons.iter().flatten().filter_map(wording::apart);
@@ -243,7 +238,7 @@ fn kept_open(view: &View) -> Vec<String> {
 }
 
 /// Describes how the figures asked about were compared: `IOPS and CPU per I/O are paired, repeat by repeat; p99 latency is compared by ranks.`
-fn compared(view: &View) -> Option<String> {
+fn comparison_methods(view: &View) -> Option<String> {
     let asked_rows = || view.figures.iter().filter(|row| row.asked);
     let by = |test: Test| {
         let of = |row: &&FigureRow| row.comparisons.iter().flatten().any(|c| c.test == test);

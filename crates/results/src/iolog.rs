@@ -45,7 +45,7 @@ pub struct IoRecord {
     pub length: u32,
     /// 0, or its error number; -1 when it moved fewer bytes than asked.
     pub error: i32,
-    /// The worker that drove it, from 0.
+    /// The job that did it, from 0.
     pub job: u16,
     /// Index of its operation in the header.
     pub operation: u16,

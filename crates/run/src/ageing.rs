@@ -34,21 +34,22 @@ pub(crate) fn run(
         return AgeingOutcome::default();
     }
     let planned = &plan.stages[stage];
-    let until = planned.deadline.and_then(|deadline| {
+    let limit = planned.deadline.and_then(|deadline| {
         Instant::now().checked_add(Duration::from_nanos(deadline.0)).map(|until| (until, deadline))
     });
-    let bounds = AgeingBounds { interrupt: scene.interrupt, until: until.map(|(until, _)| until) };
-    let mut all = || {
+    let (until, deadline) = limit.unzip();
+    let bounds = AgeingBounds { interrupt: scene.interrupt, until };
+    let mut measure_checked = || {
         let what = format!("age in stage {}", planned.name);
         executor.intact(&what)?;
         let place = executor.place(planned.target.offer.path())?;
         let seed = plan.seed.derive(&format!("stage {}", planned.name));
-        let deadline = until.map(|(_, deadline)| deadline);
-        let figures = Work { plan: ageing, bounds, deadline }.all(&place, seed)?;
+        let figures = Work { plan: ageing, bounds, deadline }.measure(&place, seed)?;
         executor.intact(&what)?;
         Ok(figures)
     };
-    let done = all().map_err(|source| StageError { stage: planned.name.clone(), source });
+    let done =
+        measure_checked().map_err(|source| StageError { stage: planned.name.clone(), source });
     let stop = match scene.interrupt.level() {
         Level::None => done.as_ref().err().map(|error| Stop::Failed(crate::chain(error))),
         _ => Some(Stop::Interrupted),
@@ -70,7 +71,8 @@ struct Rounds {
 }
 
 impl Work<'_> {
-    fn all(&self, place: &Place, seed: units::Seed) -> Result<AgeingFigures, Cause> {
+    /// Measures the age, ages the file system, fills it and measures again.
+    fn measure(&self, place: &Place, seed: units::Seed) -> Result<AgeingFigures, Cause> {
         let around = File::open(&place.way);
         let around = around.map_err(|error| format!("{}: {error}", place.name.display()))?;
         let before = self.age((&around, &place.name))?;
@@ -107,7 +109,7 @@ impl Work<'_> {
         let filler_read_bytes_per_s = fillers.as_mut().map(read).transpose()?.flatten();
         self.check_deadline()?;
         // The reads of the fresh files are comparable only if the grown ones have reached the same size.
-        let alike = rounds.ended_by != "full" && rounds.done == self.plan.all_rounds();
+        let reached_full_size = rounds.ended_by != "full" && rounds.done == self.plan.all_rounds();
         let filled = fillers.as_ref().map_or(0, OwnFiles::written);
         Ok(AgeingFigures {
             ended_by: rounds.ended_by.to_owned(),
@@ -117,20 +119,22 @@ impl Work<'_> {
             grown: self.age_of(&grown)?,
             fillers: fillers.as_ref().map(|files| self.age_of(files)).transpose()?,
             filled_percent,
-            fresh_read_bytes_per_s: fresh.filter(|_| alike).and_then(ReadRate::bytes_per_s),
+            fresh_read_bytes_per_s: fresh
+                .filter(|_| reached_full_size)
+                .and_then(ReadRate::bytes_per_s),
             aged_read_bytes_per_s,
             filler_read_bytes_per_s,
         })
     }
 
-    /// Lets files grow until a rule ends it.
+    /// Lets the files grow, round by round, until a limit of the plan is reached; returns the rounds and the limit.
     fn rounds(&self, grown: &mut OwnFiles) -> Result<Rounds, Cause> {
         let (plan, before) = (self.plan, grown.written());
         let begun = Instant::now();
         for done in 1..=plan.rounds {
             let ended = grown.round(plan.files, plan.append.0)?;
             self.check_deadline()?;
-            let old = match plan.runs_per_file {
+            let aged_enough = match plan.runs_per_file {
                 Some(most) => self.age_of(grown)?.files.runs_per_file.is_some_and(|n| n >= most),
                 None => false,
             };
@@ -140,7 +144,7 @@ impl Work<'_> {
             let ended_by = match ended {
                 Some(AgeingEnd::Interrupted | AgeingEnd::Late) => "interrupt",
                 Some(AgeingEnd::Full) => "full",
-                None if old => "runs_per_file",
+                None if aged_enough => "runs_per_file",
                 None if bytes() => "bytes",
                 None if time() => "duration",
                 None => continue,

@@ -9,7 +9,7 @@ use crate::stop::{Stop, judge};
 use crate::turn::Round;
 
 /// Shortest last round, nanoseconds: a round without time would do nothing.
-const SHORTEST: u64 = 100_000_000;
+const MIN_LAST_ROUND_NS: u64 = 100_000_000;
 /// Number of rounds without any value after which a layer is taken never to report one.
 const SILENT: u32 = 3;
 
@@ -74,7 +74,7 @@ pub(crate) fn until(
             };
             return (figures, Some(Stop::NotReached(reason)));
         }
-        let left = (deadline.0 - past).max(SHORTEST);
+        let left = (deadline.0 - past).max(MIN_LAST_ROUND_NS);
         let round = Round { number: figures.rounds + 1, at_most: Nanos(left), past: Nanos(past) };
         let load = match ground.round(round).map_err(|cause| crate::chain(&*cause)) {
             Ok(load) => load,

@@ -15,9 +15,9 @@ use crate::owners::{Owner, owner_of, owners};
 use crate::recorded::{Recorded, Top};
 
 /// Largest number of intervals that are kept.
-const MOST: u32 = 600;
+const MAX_INTERVALS: u32 = 600;
 /// The shortest time between two looks.
-const LEAST: Duration = Duration::from_secs(1);
+const MIN_PAUSE: Duration = Duration::from_secs(1);
 /// The longest time that a look may be late; after that the watch ends.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -66,7 +66,7 @@ pub fn watch(
     stop: &Interrupt,
     on: &mut dyn FnMut(&Watching),
 ) -> Watch {
-    let every = LEAST.max(length / MOST);
+    let every = MIN_PAUSE.max(length / MAX_INTERVALS);
     let steps = (length.as_secs_f64() / every.as_secs_f64()).round().max(1.0);
     let device = asked_device(stack, top);
     let mut seen = Seen { owners: owners(read, stack), ..Seen::default() };

@@ -7,7 +7,7 @@ use crate::quantile::Sorted;
 use crate::verdict::Claim;
 
 /// Runs stand apart where the gap to the others is more than this many times the range of the others.
-const FAR: f64 = 2.0;
+const MIN_GAP_RATIO: f64 = 2.0;
 /// Highest p-value (Fisher's exact test) at which runs apart count as more frequent on one side; above it, both sides are taken to have them.
 const BY_CHANCE: f64 = 0.12;
 
@@ -95,7 +95,7 @@ impl Apart {
             let few =
                 |side: usize| 2 * top.iter().filter(|one| one.1 == side).count() < pairs.len();
             let gap = top.first().map_or(0.0, |lowest| lowest.0 - last.0);
-            few(0) && few(1) && gap > least && gap > FAR * (last.0 - first.0)
+            few(0) && few(1) && gap > least && gap > MIN_GAP_RATIO * (last.0 - first.0)
         };
         let Some(at) = (2..all.len()).find(is_split) else { return Self::default() };
         let runs = |side: usize| {

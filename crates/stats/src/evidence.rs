@@ -164,10 +164,11 @@ impl Evidence {
     /// root of n, and at least as many as have an interval at all.
     pub(crate) fn repeats(&self, alpha: f64, distance: f64) -> Option<Needed> {
         /// Most repeats that are suggested.
-        const MOST: usize = 1000;
+        const MAX_REPEATS_SUGGESTED: usize = 1000;
         // It never happened on either side: as many runs as prove `same`.
         if let Self::Occurred { base: 0, new: 0, .. } = self {
-            let runs = (2..=MOST).find(|runs| 2.0 * fisher(*runs, 0, *runs) <= alpha)?;
+            let runs =
+                (2..=MAX_REPEATS_SUGGESTED).find(|runs| 2.0 * fisher(*runs, 0, *runs) <= alpha)?;
             return Some(Needed { least: runs, by_spread: runs });
         }
         if distance <= 0.0 {
@@ -180,7 +181,7 @@ impl Evidence {
                     let t = distance * (*n as f64).sqrt() / deviation;
                     deviation == 0.0 || student::two_sided(t, n - 1) <= alpha
                 };
-                let by_spread = (2..=MOST).find(enough)?;
+                let by_spread = (2..=MAX_REPEATS_SUGGESTED).find(enough)?;
                 Some(Needed { least: 2, by_spread })
             }
             Self::Ranked { ranks, .. } => {
@@ -192,7 +193,7 @@ impl Evidence {
                 let by_width = (ranks.runs() as f64 * factor * factor).ceil();
                 let least = Ranks::least_runs(alpha / 2.0)?;
                 let by_spread = by_width as usize;
-                (by_width <= MOST as f64).then_some(Needed { least, by_spread })
+                (by_width <= MAX_REPEATS_SUGGESTED as f64).then_some(Needed { least, by_spread })
             }
             Self::Occurred { .. } => None,
         }

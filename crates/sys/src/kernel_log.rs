@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
 
 /// Most bytes of one record.
-const LONGEST: usize = 8192;
+const MAX_RECORD_BYTES: usize = 8192;
 
 /// One record of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl KernelLog {
 
     /// The records so far; `None` for records that were overwritten before they could be read.
     pub fn records(&mut self) -> impl Iterator<Item = Option<Record>> {
-        let mut record = [0; LONGEST];
+        let mut record = [0; MAX_RECORD_BYTES];
         std::iter::from_fn(move || match self.0.read(&mut record) {
             Ok(0) => None,
             Ok(length) => Some(Some(Record::read(&String::from_utf8_lossy(&record[..length])))),

@@ -3,7 +3,7 @@
 use crate::StepOutcome;
 
 /// Most surprises that are kept (32 MiB); where nearly everything fails, each operation causes one.
-const MOST: usize = 1 << 20;
+const MAX_SURPRISES: usize = 1 << 20;
 
 /// The log of one worker.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -31,7 +31,7 @@ impl Log {
     }
 
     pub(crate) fn surprise(&mut self, number: u64, outcome: StepOutcome) {
-        match self.surprises.len() < MOST {
+        match self.surprises.len() < MAX_SURPRISES {
             true => self.surprises.push((number, outcome)),
             false => self.left_out += 1,
         }
@@ -66,9 +66,9 @@ mod tests {
     #[test]
     fn a_log_of_nothing_but_surprises_ends_somewhere_and_says_so() {
         let mut log = Log::default();
-        (0..MOST as u64).for_each(|number| log.surprise(number, StepOutcome::default()));
+        (0..MAX_SURPRISES as u64).for_each(|number| log.surprise(number, StepOutcome::default()));
         assert!(log.is_whole());
-        log.surprise(MOST as u64, StepOutcome::default());
-        assert_eq!((log.surprises().len(), log.is_whole()), (MOST, false));
+        log.surprise(MAX_SURPRISES as u64, StepOutcome::default());
+        assert_eq!((log.surprises().len(), log.is_whole()), (MAX_SURPRISES, false));
     }
 }

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::place::Place;
 
 /// The longest question.
-const LONGEST: u64 = 256;
+const MAX_QUESTION_BYTES: u64 = 256;
 /// The time that a client has to put its question.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The time that a server has to answer: it may have to write out all that it holds first.
@@ -72,7 +72,7 @@ fn ask_within(place: &Place, question: &str, wait: Duration) -> Result<String> {
 pub fn serve(stream: UnixStream, put: impl FnOnce(Question)) -> std::io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     let mut text = String::new();
-    BufReader::new(stream.try_clone()?.take(LONGEST)).read_line(&mut text)?;
+    BufReader::new(stream.try_clone()?.take(MAX_QUESTION_BYTES)).read_line(&mut text)?;
     let (answer, answers) = channel();
     let (_writing, written) = channel();
     put(Question { text: text.trim().to_owned(), answer, written });

@@ -18,9 +18,9 @@ pub struct Place(PathBuf);
 /// Sockets that are removed when this is dropped, and the lock of their directory.
 pub struct Sockets {
     place: Place,
-    /// NBD clients.
+    /// Socket for NBD clients.
     pub nbd: UnixListener,
-    /// Questions.
+    /// Socket for questions.
     pub control: UnixListener,
     /// Device and inode of the sockets that were made.
     made: [(u64, u64); 2],
@@ -63,8 +63,10 @@ impl Place {
         self.0.join("control.sock")
     }
 
-    /// Makes the directory and the sockets, for their owner alone. Sockets that a killed server left are removed; a running server keeps its
-    /// directory.
+    /// Makes the directory and the sockets, for their owner alone. Sockets that a killed server left are removed.
+    ///
+    /// # Errors
+    /// Fails if a server is running in the directory, or if the directory or a socket cannot be made.
     pub fn occupy(&self) -> Result<Sockets> {
         let at = |what: &'static str| move |error: io::Error| Error::io(&self.0, what, error);
         sys::new_file::may_be_at(&self.nbd()).map_err(at("made"))?;

@@ -36,14 +36,15 @@ impl LoadSpec {
         let mut part = self.clone();
         if share < 1.0 {
             let unit = self.largest_io().0.max(1);
-            let of = |n: u64| (n as f64 * share).round() as u64;
-            part.ios = part.ios.map(|ios| of(ios).max(1));
-            part.bytes = part.bytes.map(|bytes| Bytes(of(bytes.0 / unit).max(1) * unit));
+            let scale = |n: u64| (n as f64 * share).round() as u64;
+            part.ios = part.ios.map(|ios| scale(ios).max(1));
+            part.bytes = part.bytes.map(|bytes| Bytes(scale(bytes.0 / unit).max(1) * unit));
         }
         part
     }
 
-    /// Returns roughly the I/Os and bytes of the load on a target of `target_bytes` bytes: exact to one I/O where several sizes come in random order.
+    /// Returns the I/Os and bytes of the load on a target of `target_bytes` bytes. They are exact, except where several sizes come in random order: there
+    /// they may differ by one I/O.
     /// `None` when only time ends it, or the load does not fit.
     pub fn plan(&self, target_bytes: u64) -> Option<Amount> {
         self.amount(&self.check_target(target_bytes, 1).ok()?)

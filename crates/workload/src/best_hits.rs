@@ -11,7 +11,7 @@ const LOOKED_UP: u64 = 1 << 20;
 /// Most chunks that are counted individually.
 const MOST_CHUNKS: u64 = 1 << 22;
 /// A cache counts as warm when its hit rate is within this many percentage points of the best.
-const NEAR: f64 = 2.0;
+const WARM_MARGIN: f64 = 2.0;
 
 /// The best hit rate of a cache.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -54,7 +54,7 @@ impl LoadSpec {
         let mut hit = 0.0;
         let enough = shares[..held].iter().position(|share| {
             hit += 100.0 * share;
-            hit >= percent - NEAR
+            hit >= percent - WARM_MARGIN
         });
         let chunks = enough.map_or(held, |last| last + 1) as u64 * taken * parts;
         Some(BestHits { percent, chunks, chunk_bytes: chunk })
@@ -223,8 +223,11 @@ mod tests {
         let spec = load("zipf:1.2", "");
         let best = spec.best_hits(64 * MIB, 8 * MIB, 64 * KIB).unwrap();
         let of = |chunks: u64| spec.best_hits(64 * MIB, chunks * 64 * KIB, 64 * KIB).unwrap();
-        assert!(best.chunks < 128 && of(best.chunks).percent >= best.percent - NEAR, "{best:?}");
-        assert!(of(best.chunks - 1).percent < best.percent - NEAR, "{best:?}");
+        assert!(
+            best.chunks < 128 && of(best.chunks).percent >= best.percent - WARM_MARGIN,
+            "{best:?}"
+        );
+        assert!(of(best.chunks - 1).percent < best.percent - WARM_MARGIN, "{best:?}");
         assert_eq!(of(4096).percent, 100.0);
     }
 

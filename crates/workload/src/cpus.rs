@@ -5,7 +5,7 @@ use std::fmt;
 use units::QuantityError;
 
 /// Number of CPUs that can be named: the size of the set that the kernel's calls take by default.
-const MOST: usize = 1024;
+const MAX_CPUS: usize = 1024;
 
 /// A set of CPUs by their numbers, as the kernel prints them: `0,1`, `0-3,8`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -22,7 +22,7 @@ impl FromIterator<usize> for Cpus {
     /// Makes a set of those numbers that are valid.
     fn from_iter<I: IntoIterator<Item = usize>>(numbers: I) -> Self {
         let mut cpus: Vec<u16> =
-            numbers.into_iter().filter(|&n| n < MOST).map(|n| n as u16).collect();
+            numbers.into_iter().filter(|&n| n < MAX_CPUS).map(|n| n as u16).collect();
         cpus.sort_unstable();
         cpus.dedup();
         Self(cpus)
@@ -41,7 +41,7 @@ impl std::str::FromStr for Cpus {
         };
         let number = |text: &str| {
             let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-            text.parse().ok().filter(|&n: &usize| digits && n < MOST).ok_or_else(wrong)
+            text.parse().ok().filter(|&n: &usize| digits && n < MAX_CPUS).ok_or_else(wrong)
         };
         let mut numbers = Vec::new();
         for part in text.split(',').map(str::trim) {

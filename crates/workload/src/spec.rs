@@ -33,7 +33,7 @@ pub struct LoadSpec {
     pub share: Share,
     /// Workers.
     pub jobs: u32,
-    /// The queue depth: I/Os in flight per worker, or 4 KiB units.
+    /// The queue depth: I/Os in flight per job, or 4 KiB units.
     pub depth: u32,
     /// The unit that depth counts.
     pub depth_unit: DepthUnit,
@@ -219,7 +219,7 @@ impl LoadSpec {
         placed.map(|op| self.block_size_of(op).largest()).max().unwrap_or_default()
     }
 
-    /// I/Os in flight per worker: `depth`, or the number of the largest I/Os that fit into that many units of 4 KiB, at least one.
+    /// I/Os in flight per job: `depth`, or the number of the largest I/Os that fit into that many units of 4 KiB, at least one.
     pub fn depth_ios(&self) -> u32 {
         match self.depth_unit {
             DepthUnit::Ios => self.depth,

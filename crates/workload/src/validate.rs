@@ -20,7 +20,7 @@ const MOST_RATE: u64 = 100_000_000;
 /// Largest size and offset of a range: half of the largest offset that the kernel can represent, so that their sum fits as well.
 const LARGEST_RANGE: Bytes = Bytes(1 << 62);
 /// The longest time.
-const LONGEST: Nanos = Nanos::from_secs(365 * 24 * 3600);
+const MAX_TIME: Nanos = Nanos::from_secs(365 * 24 * 3600);
 /// The shortest and the longest interval; each interval gives a row for every operation.
 const INTERVALS: std::ops::RangeInclusive<Nanos> = Nanos(1_000_000)..=Nanos::from_secs(3600);
 /// Most jobs for which rows per job are kept.
@@ -172,7 +172,7 @@ impl LoadSpec {
             ("steady", self.steady.map(|steady| steady.window)),
         ];
         for (key, time) in times {
-            if let Some(value) = time.filter(|&time| time > LONGEST) {
+            if let Some(value) = time.filter(|&time| time > MAX_TIME) {
                 return Err(WorkloadError::Time { key, value, bound: "at most a year (8760h)" });
             }
         }

@@ -14,13 +14,13 @@ use crate::BATCH;
 use crate::math::{exp2, log1p_over, log2, nearest, open_unit};
 
 /// Number of ranks whose bound is stored; beyond them, one common bound on the distance from the rank is enough.
-const KEPT: u64 = 1024;
+const STORED_BOUNDS: u64 = 1024;
 /// Rank from which on every point is accepted.
 const SURE: u64 = 1 << 26;
 /// Exponents that are nearer to 1 than this are treated as 1.
 const NEAR_ONE: f64 = 1e-3;
 /// Number of points drawn at a time to replace those that were rejected.
-const AGAIN: usize = 4;
+const REDRAWN_POINTS: usize = 4;
 
 /// A zipf law.
 #[derive(Debug, Clone)]
@@ -50,12 +50,12 @@ impl Zipf {
             span: 0.0,
             least: Box::new([]),
             // The interval of k is longer than k^-theta by about k^-theta * theta (theta + 1) / (24 k^2); this allows for four times that.
-            close: 0.5 - theta * (theta + 1.0) / (6.0 * (KEPT * KEPT) as f64),
+            close: 0.5 - theta * (theta + 1.0) / (6.0 * (STORED_BOUNDS * STORED_BOUNDS) as f64),
         };
         distribution.top = distribution.coordinate(n as f64 + 0.5, 0.0);
         // The interval of rank 1 is cut to its probability from the start.
         distribution.span = distribution.top - distribution.coordinate(1.5, 1.0);
-        let kept = (1..=KEPT).map(|k| distribution.bound(k as f64));
+        let kept = (1..=STORED_BOUNDS).map(|k| distribution.bound(k as f64));
         distribution.least = kept.chain([f64::INFINITY]).collect();
         distribution
     }
@@ -124,10 +124,10 @@ impl Zipf {
             let k = ranks[i];
             // For stored ranks the distance bound is disabled (-1), for the others the coordinate bound is one that no point reaches: this avoids a
             // branch, which the processor would often mispredict.
-            let least = self.least[k.min(KEPT + 1) as usize - 1];
-            let close = if k <= KEPT { -1.0 } else { self.close };
+            let least = self.least[k.min(STORED_BOUNDS + 1) as usize - 1];
+            let close = if k <= STORED_BOUNDS { -1.0 } else { self.close };
             let mut accepted = (at[i] >= least) | (below[i] <= close);
-            if !accepted && k > KEPT {
+            if !accepted && k > STORED_BOUNDS {
                 accepted = self.decide(k, at[i]);
             }
             ranks[count] = k - 1;
@@ -157,7 +157,7 @@ impl Zipf {
         let (ranks, mut done) = self.round::<BATCH>(rng);
         *out = ranks;
         while done < BATCH {
-            let (ranks, count) = self.round::<AGAIN>(rng);
+            let (ranks, count) = self.round::<REDRAWN_POINTS>(rng);
             let count = count.min(BATCH - done);
             out[done..done + count].copy_from_slice(&ranks[..count]);
             done += count;

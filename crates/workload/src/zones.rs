@@ -31,7 +31,7 @@ pub struct Zone {
 pub struct Zones(Vec<Zone>);
 
 /// Most zones.
-const MOST: usize = 64;
+const MAX_ZONES: usize = 64;
 
 impl Zones {
     /// The zones, in the order of their places.
@@ -95,9 +95,13 @@ impl std::str::FromStr for Zones {
             };
             Some(Zone { ios_percent: text::percent(ios)?, extent })
         };
-        let zones: Vec<_> =
-            text.split(',').take(MOST + 1).map(zone).collect::<Option<_>>().ok_or_else(error)?;
-        if zones.len() > MOST { Err(error()) } else { Ok(Self(zones)) }
+        let zones: Vec<_> = text
+            .split(',')
+            .take(MAX_ZONES + 1)
+            .map(zone)
+            .collect::<Option<_>>()
+            .ok_or_else(error)?;
+        if zones.len() > MAX_ZONES { Err(error()) } else { Ok(Self(zones)) }
     }
 }
 

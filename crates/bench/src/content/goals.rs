@@ -7,7 +7,7 @@ use crate::goal::{Goal, Judged};
 /// Goal for filling one block that stays in the nearest cache, as a share of the speed of plain stores.
 const HOT: f64 = 0.6;
 /// Goal for filling many buffers, as a share of the speed of plain stores.
-const MANY: f64 = 0.8;
+const MANY_BUFFERS_SHARE: f64 = 0.8;
 /// Goal for natural blocks, as a share of the speed of plain stores: they are copied from 2 MiB of texts, which have to be read and do not fit into
 /// the nearest cache.
 const NATURAL: f64 = 0.15;
@@ -27,7 +27,7 @@ pub fn judged(speeds: &[Speed], peers: &[PeerSpeed]) -> Vec<Judged> {
         let goal = Goal::AtLeast(match (kind, speed.place.buffers) {
             (WrittenKind::Natural, _) => NATURAL,
             (_, 1) => HOT,
-            _ => MANY,
+            _ => MANY_BUFFERS_SHARE,
         });
         let name = format!("{}, {} into {}, of plain stores", speed.path, kind.text(), speed.place);
         Some(Judged::new(name, "", goal, speed.of_stores))

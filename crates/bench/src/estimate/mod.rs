@@ -120,7 +120,7 @@ fn ways(fathom: &Fathom, tree: &Tree, peer: Option<PathBuf>) -> Vec<(&'static st
     ways
 }
 
-/// Measures `fathom` on a tree, `repeats` times, interleaved. `told` gets the number of finished repeats, and what was measured so far. An interrupt
+/// Measures `fathom` on a tree, `repeats` times, interleaved. `on_round` gets the number of finished repeats, and what was measured so far. An interrupt
 /// ends it after the last whole repeat, if there was one.
 pub fn measure(
     fathom: &Fathom,

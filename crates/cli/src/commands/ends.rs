@@ -30,7 +30,7 @@ pub fn begin(plan: &Plan, out: &Path, accelerator: Option<&str>) {
 }
 
 /// Time between two checks whether somebody wishes to stop.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Confirms, from a thread of its own and while the run has a `view`, that Ctrl-C was noticed: work under way may take long to end.
 pub fn acknowledge(interrupt: &Interrupt, view: &Arc<Mutex<RunView>>) {
@@ -42,7 +42,7 @@ pub fn acknowledge(interrupt: &Interrupt, view: &Arc<Mutex<RunView>>) {
                 return view.lock().unwrap_or_else(PoisonError::into_inner).line(text);
             }
             drop(view);
-            thread::sleep(LOOK);
+            thread::sleep(POLL_INTERVAL);
         }
     };
     // Without the thread the run stops all the same, but without this message.
@@ -56,7 +56,7 @@ pub fn tell_what_takes_long(view: &Arc<Mutex<RunView>>) {
         while let Some(view) = view.upgrade() {
             view.lock().unwrap_or_else(PoisonError::into_inner).wait();
             drop(view);
-            thread::sleep(LOOK);
+            thread::sleep(POLL_INTERVAL);
         }
     };
     // Without the thread the run ends all the same, but without these messages.

@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::terminal::{Line, Style, Text, answer, json, say, say_line};
 
 /// The longest job file that is read, bytes.
-const LONGEST: u64 = 1 << 20;
+const MAX_JOB_FILE_BYTES: u64 = 1 << 20;
 
 pub fn run(args: &FioArgs) -> Result<ExitCode, Failure> {
     let text = text(&args.job)?;
@@ -105,10 +105,10 @@ fn text(path: &Path) -> Result<String, Failure> {
         Failure::usage(format!("Cannot read the job file {}: {error}", path.display()))
     };
     if path != Path::new("-") {
-        return sys::input::read_text(path, LONGEST).map_err(refused);
+        return sys::input::read_text(path, MAX_JOB_FILE_BYTES).map_err(refused);
     }
     let mut text = String::new();
-    std::io::stdin().take(LONGEST).read_to_string(&mut text).map_err(refused)?;
+    std::io::stdin().take(MAX_JOB_FILE_BYTES).read_to_string(&mut text).map_err(refused)?;
     Ok(text)
 }
 

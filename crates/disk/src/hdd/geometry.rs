@@ -103,9 +103,9 @@ impl Geometry {
     /// Rotational latency: how long the platter turns, from `now` on, until `spin` comes below the head.
     pub(crate) fn rotation(&self, spin: f64, now: f64) -> f64 {
         /// Places nearer than this, in nanoseconds of rotation, are below the head: computed instants are rounded.
-        const HERE: f64 = 1_000.0;
+        const BELOW_HEAD_NS: f64 = 1_000.0;
         let wait = (spin - now).rem_euclid(self.turn);
-        if wait > self.turn - HERE { 0.0 } else { wait }
+        if wait > self.turn - BELOW_HEAD_NS { 0.0 } else { wait }
     }
 
     /// Seek time: how long the arm takes from one track to another.

@@ -9,7 +9,7 @@ use units::{Unit, show::significant};
 /// An interval below this share of the median of all is a drop-out, percent.
 pub(crate) const DROPPED_PERCENT: f64 = 50.0;
 /// Least number of intervals: with fewer, a single low one says nothing.
-const LEAST: usize = 10;
+const MIN_INTERVALS: usize = 10;
 
 /// Throughput went from one level to another, still changed at the end, or dropped out.
 pub(crate) fn uneven(_: &ResultSet, analysis: &Analysis) -> Vec<Finding> {
@@ -60,7 +60,7 @@ fn changed(course: &RunCourse) -> Option<String> {
 /// Describes drop-outs: in half of the runs or more an interval was far below the median.
 fn dropped(spread: &Spread) -> Option<String> {
     let low = 100.0 * spread.min / spread.median;
-    (spread.n >= LEAST && low < DROPPED_PERCENT).then(|| {
+    (spread.n >= MIN_INTERVALS && low < DROPPED_PERCENT).then(|| {
         format!(
             "the lowest interval has {} % of the median, in half of the runs or more",
             significant(low, 2)

@@ -15,7 +15,7 @@ pub(crate) const EVEN_PERCENT: f64 = 50.0;
 /// Number of standard errors that the slowest job must lag behind: latencies that vary much make the counts of few I/Os vary, too.
 const STANDARD_ERRORS: f64 = 10.0;
 /// Number of the longest latencies of the load that are put down to chance.
-const LONGEST: f64 = 2.0;
+const CHANCE_LATENCIES: f64 = 2.0;
 /// Least number of I/Os of the fastest job: with fewer, rare long I/Os may be in no latency of the load because they are still in flight.
 const LEAST_IOS: u64 = 1000;
 /// Least duration, nanoseconds: in a shorter one a scheduler may not have come round.
@@ -44,7 +44,7 @@ fn standard_errors(load: &LoadSummary, apart: Apart) -> Option<f64> {
     let latencies = histogram::merge(all).ok().flatten()?;
     let worked_ns = f64::from(load.engine.depth.max(1)) * apart.slowest.duration_ns as f64;
     // The slowest may have one more I/O in flight that takes as long as the longest, while the fastest may have had none so long.
-    let luck_ns = LONGEST * latencies.max() as f64;
+    let luck_ns = CHANCE_LATENCIES * latencies.max() as f64;
     let lost_ns = worked_ns * (1.0 - apart.percent / 100.0) - luck_ns;
     Some(lost_ns / (latencies.stdev().max(1.0) * (apart.slowest.ios as f64 + 1.0).sqrt()))
 }

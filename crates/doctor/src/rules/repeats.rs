@@ -6,15 +6,15 @@ use results::read::ResultSet;
 use units::Test;
 
 /// Least number of repeats: with fewer, chance looks like a pattern.
-const LEAST: usize = 5;
+const MIN_REPEATS: usize = 5;
 
 /// Number of times that two groups must lie farther apart than either is wide: 1.0 % of samples of five normally distributed values do.
-const APART: f64 = 5.0;
+const MIN_GAP_RATIO: f64 = 5.0;
 
 /// Smallest distance from its neighbour at which a value counts as lying far out, in spreads of the other values; for five values, six,
 /// seven, and more. The neighbour is left out of the spread: where two values lie out, one behind the other, the nearer would hide the
 /// farther. 1 % of samples of a normal distribution have such a value.
-const ALONE: [f64; 4] = [12.0, 5.0, 3.5, 2.5];
+const OUTLIER_RATIOS: [f64; 4] = [12.0, 5.0, 3.5, 2.5];
 
 /// A difference is reported from this multiple of the threshold of what matters.
 const MATTERS: f64 = 3.0;
@@ -71,7 +71,7 @@ fn numbers(values: &MetricValues) -> Vec<f64> {
 
 /// Describes what is uneven about these values; `None` if nothing is, and if a value is not above zero.
 fn shape(values: &[f64], threshold: f64) -> Option<String> {
-    if values.len() < LEAST || values.iter().any(|value| *value <= 0.0) {
+    if values.len() < MIN_REPEATS || values.iter().any(|value| *value <= 0.0) {
         return None;
     }
     let matters = MATTERS * threshold.max(0.01);
@@ -96,7 +96,7 @@ fn shape(values: &[f64], threshold: f64) -> Option<String> {
     // All in order, rising or falling: chance does that in 2 of n! cases, below 1 % from six values on.
     let rising = logs.windows(2).all(|pair| pair[0] < pair[1]);
     let falling = logs.windows(2).all(|pair| pair[0] > pair[1]);
-    if logs.len() > LEAST && (rising || falling) && high - low > matters {
+    if logs.len() > MIN_REPEATS && (rising || falling) && high - low > matters {
         let word = if rising { "rises" } else { "falls" };
         return Some(format!("it {word} from repeat to repeat, by {} in all", times(low, high)));
     }
@@ -110,11 +110,11 @@ fn widest_gap(sorted: &[f64]) -> Option<usize> {
     let width = |gap: &usize| sorted[*gap] - sorted[gap - 1];
     let gap = (1..n).max_by(|a, b| width(a).total_cmp(&width(b)))?;
     let spread = |from: usize, to: usize| sorted[to] - sorted[from];
-    let alone = ALONE[(n - LEAST).min(ALONE.len() - 1)];
+    let alone = OUTLIER_RATIOS[(n - MIN_REPEATS).min(OUTLIER_RATIOS.len() - 1)];
     let least = match gap {
         1 => alone * spread(2, n - 1),
         _ if gap == n - 1 => alone * spread(0, n - 3),
-        _ => APART * f64::max(spread(0, gap - 1), spread(gap, n - 1)),
+        _ => MIN_GAP_RATIO * f64::max(spread(0, gap - 1), spread(gap, n - 1)),
     };
     (width(&gap) > least).then_some(gap)
 }

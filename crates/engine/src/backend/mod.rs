@@ -32,8 +32,8 @@ use crate::error::EngineError;
 /// I/Os: a worker that returns too often cannot keep a large depth. And not more than are in flight, so that an idle target gets a few at once, then
 /// twice as many each time.
 fn portion(depth: usize, in_flight: usize) -> usize {
-    const FEW: usize = 4;
-    in_flight.max(FEW).min((depth / 2).clamp(1, 64))
+    const MIN_PORTION: usize = 4;
+    in_flight.max(MIN_PORTION).min((depth / 2).clamp(1, 64))
 }
 
 /// The completion of one I/O.

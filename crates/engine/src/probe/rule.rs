@@ -9,7 +9,7 @@ const NOISE: f64 = 0.8;
 /// A driver that reads slower than this share of the fastest is not considered, however cheap it is.
 const SLOW: f64 = 0.5;
 /// Factor by which plain calls must be faster than a queue to be chosen at depth on a target that does not block.
-const FAR: f64 = 1.5;
+const MIN_SPEEDUP: f64 = 1.5;
 
 /// A driver, and what its bursts of reads showed.
 pub(super) struct Way {
@@ -126,7 +126,7 @@ fn not_slower_throughout(calls: &Way, queue: &Way) -> bool {
 /// Tells whether both bursts of `calls` were far faster than those of `queue`, for no more CPU time.
 fn far_faster_and_as_cheap(calls: &Way, queue: &Way) -> bool {
     let cost = |way: &Way| way.figure.cpu_per_io_us;
-    let far = calls.slower.zip(queue.figure.iops).is_some_and(|(a, b)| a > FAR * b);
+    let far = calls.slower.zip(queue.figure.iops).is_some_and(|(a, b)| a > MIN_SPEEDUP * b);
     far && cost(calls).zip(cost(queue)).is_some_and(|(a, b)| a <= b)
 }
 

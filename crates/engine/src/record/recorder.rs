@@ -15,7 +15,7 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// The recorder of worker number `job`, which writes into `intervals`, and into `log` if there is one.
+    /// The recorder of a worker of job number `job`, which writes into `intervals`, and into `log` if there is one.
     pub(crate) fn new(
         intervals: IntervalRecorder,
         shape: Shape,

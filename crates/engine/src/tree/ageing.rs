@@ -24,7 +24,7 @@ const CALL: usize = 1 << 20;
 /// Bytes of files that fill the file system between two flushes, unless a single one is larger.
 const FLUSHED: u64 = 16 << 20;
 /// Least number of bytes written between two checks of how full the file system is.
-const LEAST: u64 = 64 << 10;
+const MIN_BYTES_BETWEEN_CHECKS: u64 = 64 << 10;
 const OPEN: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
 /// Bytes that were read, and the time that this took.
@@ -227,7 +227,7 @@ impl<'a> OwnFiles<'a> {
             if missing == 0 {
                 return Ok(None);
             }
-            let mut left = missing.min(bytes.max(FLUSHED)).max(LEAST);
+            let mut left = missing.min(bytes.max(FLUSHED)).max(MIN_BYTES_BETWEEN_CHECKS);
             let mut ended = None;
             while left > 0 && ended.is_none() {
                 let size = left.min(bytes.max(1));

@@ -8,7 +8,7 @@ use sys::interrupt::{Interrupt, Level};
 use tree::Layout;
 
 use crate::error::EngineError;
-use crate::tree::place::{Root, below, is_same, unmade};
+use crate::tree::place::{Root, below, cannot_make, is_same};
 
 /// Most directories that are held open. Each of the others is opened for every operation: where names are drawn evenly it does not matter which ones
 /// are held, and no lock is needed.
@@ -52,7 +52,8 @@ impl Leaves {
         let most = layout.leaves().min(most_held()) as usize;
         let held = std::iter::repeat_with(|| None).take(most).collect();
         let mut leaves = Self { root, layout, held, made: 0 };
-        let top = below(&leaves.root, "").map_err(|error| unmade(leaves.root.path(), error))?;
+        let top =
+            below(&leaves.root, "").map_err(|error| cannot_make(leaves.root.path(), error))?;
         leaves.make_level((top, ""), (0, 1), (levels, dirs), interrupt)?;
         Ok(leaves)
     }
@@ -79,7 +80,7 @@ impl Leaves {
             let made = fs::mkdirat(&directory, name.as_str(), Mode::from_raw_mode(0o755));
             let child = made.and_then(|()| below(&directory, &name));
             let path = if path.is_empty() { name } else { format!("{path}/{name}") };
-            let child = child.map_err(|error| unmade(&self.root.path().join(&path), error))?;
+            let child = child.map_err(|error| cannot_make(&self.root.path().join(&path), error))?;
             self.made += 1;
             let place = (first + u64::from(number) * step, step * u64::from(dirs));
             self.make_level((child, &path), place, (levels - 1, dirs), interrupt)?;

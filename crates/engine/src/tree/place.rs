@@ -14,25 +14,26 @@ use crate::error::{EngineError, ErrorKind};
 pub(crate) const DIRECTORY: OFlags =
     OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 /// Flags for paths that stay below the directory, follow no link, and enter no other file system.
-const BELOW: ResolveFlags =
+const RESOLVE_BELOW: ResolveFlags =
     ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_XDEV);
 /// The directory that mkfs creates in every ext4 file system.
 const LOST_AND_FOUND: &[u8] = b"lost+found";
 /// Most names that are tried for a new directory.
-const MOST_BESIDE: u32 = 10_000;
+const MAX_NAMES_TRIED: u32 = 10_000;
 
 /// Opens a directory below another one.
 pub(crate) fn below(root: impl AsFd, path: &str) -> rustix::io::Result<OwnedFd> {
     let path = if path.is_empty() { "." } else { path };
-    fs::openat2(root, path, DIRECTORY, Mode::empty(), BELOW)
+    fs::openat2(root, path, DIRECTORY, Mode::empty(), RESOLVE_BELOW)
 }
 
 /// The directory that a tree lies in.
 #[derive(Debug)]
 pub(crate) struct Root {
     directory: OwnedFd,
+    /// The path as the user gave it, for messages.
     path: PathBuf,
-    /// The path that is opened.
+    /// The path to open; it bypasses whatever is mounted at the name now.
     way: PathBuf,
 }
 
@@ -49,29 +50,30 @@ impl Root {
         into_existing: bool,
     ) -> Result<Self, EngineError> {
         if matches!(fs::stat(way), Err(Errno::NOENT)) {
-            sys::new_file::may_be_at(way).map_err(|error| misplaced(path, error))?;
+            sys::new_file::may_be_at(way).map_err(|error| not_allowed_there(path, error))?;
             let made = fs::mkdir(way, Mode::from_raw_mode(0o755));
-            made.map_err(|error| unmade(path, error))?;
+            made.map_err(|error| cannot_make(path, error))?;
         }
         let directory = open((path, way), into_existing)?;
-        sys::new_file::may_be_in(&directory).map_err(|error| misplaced(path, error))?;
+        sys::new_file::may_be_in(&directory).map_err(|error| not_allowed_there(path, error))?;
         let (path, way) = (path.to_owned(), way.to_owned());
         if !into_existing {
             return Ok(Self { directory, path, way });
         }
-        for number in 1..=MOST_BESIDE {
+        for number in 1..=MAX_NAMES_TRIED {
             let name = format!("fathom-tree-{number}");
             match fs::mkdirat(&directory, name.as_str(), Mode::from_raw_mode(0o755)) {
                 Err(Errno::EXIST) => {}
-                Err(error) => return Err(unmade(&path.join(name), error)),
+                Err(error) => return Err(cannot_make(&path.join(name), error)),
                 Ok(()) => {
                     let (path, way) = (path.join(&name), way.join(&name));
-                    let child = below(&directory, &name).map_err(|error| unmade(&path, error))?;
+                    let child =
+                        below(&directory, &name).map_err(|error| cannot_make(&path, error))?;
                     return Ok(Self { directory: child, path, way });
                 }
             }
         }
-        Err(unmade(&path, Errno::EXIST))
+        Err(cannot_make(&path, Errno::EXIST))
     }
 
     /// Opens an existing directory, whatever is in it.
@@ -83,7 +85,7 @@ impl Root {
         meant: Option<&Meant>,
     ) -> Result<Self, EngineError> {
         let directory = open((path, way), true)?;
-        let found = fs::fstat(&directory).map_err(|error| unmade(path, error))?;
+        let found = fs::fstat(&directory).map_err(|error| cannot_make(path, error))?;
         if matches!(meant, Some(Meant::FileOn(on)) if found.st_dev != *on) {
             let message = format!("{} leads out of the file system of the stack", path.display());
             let help = "nothing is written there: see what is mounted at it";
@@ -101,12 +103,12 @@ impl Root {
         let made = fs::mkdirat(&self.directory, name, Mode::from_raw_mode(0o755));
         // Opened for reading since it has to be synced, which is not possible through an `O_PATH` descriptor.
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let open = || fs::openat2(&self.directory, name, flags, Mode::empty(), BELOW);
-        let directory = made.and_then(|()| open()).map_err(|error| unmade(&path, error))?;
+        let open = || fs::openat2(&self.directory, name, flags, Mode::empty(), RESOLVE_BELOW);
+        let directory = made.and_then(|()| open()).map_err(|error| cannot_make(&path, error))?;
         Ok(Self { directory, path, way })
     }
 
-    /// Checks that its name still leads to it.
+    /// Checks that the path by which it was opened still leads to it.
     ///
     /// # Errors
     /// Fails if it was moved, removed, or covered by a mount, or its file system fails.
@@ -130,12 +132,12 @@ impl Root {
         }
     }
 
-    /// Its name.
+    /// The path as the user gave it.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Tells whether its name still leads to it.
+    /// Tells whether the path by which it was opened still leads to it.
     pub(crate) fn is_in_place(&self) -> bool {
         fs::stat(&self.way).is_ok_and(|found| is_same(&self.directory, found))
     }
@@ -162,7 +164,7 @@ pub fn examine(path: &Path, into_existing: bool) -> Result<bool, EngineError> {
     }
     let around = path.parent().filter(|around| !around.as_os_str().is_empty());
     let around = around.unwrap_or(Path::new("."));
-    fs::stat(around).map_err(|error| unmade(path, error))?;
+    fs::stat(around).map_err(|error| cannot_make(path, error))?;
     open((around, around), true).map(|_| false)
 }
 
@@ -177,7 +179,7 @@ fn open((path, way): (&Path, &Path), into_existing: bool) -> Result<OwnedFd, Eng
                 "name a directory; without --tree a load goes to a file or a device",
             ),
             Errno::NOENT => {
-                (ErrorKind::Usage, "is not there", "a load makes it; a look at it needs it")
+                (ErrorKind::Usage, "is not there", "create it, or mount its file system")
             }
             _ => (ErrorKind::Target, "cannot be opened", "see the cause below"),
         };
@@ -214,14 +216,14 @@ fn is_empty(directory: &OwnedFd) -> rustix::io::Result<bool> {
 }
 
 /// The error for a directory that may not be made where its path leads.
-fn misplaced(path: &Path, error: io::Error) -> EngineError {
+fn not_allowed_there(path: &Path, error: io::Error) -> EngineError {
     let help = sys::new_file::remedy(&error).unwrap_or("check the path");
     let message = format!("The directory {} cannot be made", path.display());
     EngineError::new(ErrorKind::Usage, message, help).because(error)
 }
 
 /// The error for a directory that could not be made.
-pub(crate) fn unmade(path: &Path, error: Errno) -> EngineError {
+pub(crate) fn cannot_make(path: &Path, error: Errno) -> EngineError {
     let (kind, help) = match error {
         Errno::EXIST => (
             ErrorKind::Refused,

@@ -37,7 +37,7 @@ use crate::tree::worker::{Ended, Limits, Worker};
 use crate::tree::writer::Writer;
 
 /// Time between two checks of the workers.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Time between two comparisons of directories with their paths, nanoseconds.
 const COMPARE_NS: u64 = 1_000_000_000;
 
@@ -252,7 +252,7 @@ impl Running {
         let waited = equilibrium.predicted_operations.filter(|_| stop.equilibrium);
         let total = stop.ios.into_iter().chain(waited).min();
         let quarter = Duration::from_nanos(self.pace.interval_ns / 4);
-        let look = LOOK.min(quarter).max(Duration::from_millis(1));
+        let look = POLL_INTERVAL.min(quarter).max(Duration::from_millis(1));
         let (mut ended, mut stalls) = (Vec::new(), StallDetector::new(self.pace));
         let mut meter = Meter::new(context);
         let (mut compared_ns, mut next) = (self.pace.start_ns, 0);

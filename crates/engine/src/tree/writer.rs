@@ -60,7 +60,7 @@ impl Writer {
         self.source.fill_next(&mut self.buffer[self.fresh.clone()]);
     }
 
-    /// Does the writes of an operation; `answer` gets the bytes written even if a write fails.
+    /// Does the writes of an operation; `outcome` gets the bytes written even if a write fails.
     pub(crate) fn write(
         &mut self,
         file: &OwnedFd,

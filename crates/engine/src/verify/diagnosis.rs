@@ -9,7 +9,7 @@ use super::known_contents::KnownContents;
 /// Bytes of a sector, the smallest unit that a device writes at once.
 pub(crate) const SECTOR: usize = 512;
 /// Most contents that are considered for one block.
-const MOST: usize = 8;
+const MAX_CONTENTS: usize = 8;
 /// Most wrong bits that are listed.
 const BITS: usize = 16;
 
@@ -94,7 +94,7 @@ fn candidates(block: &[u8], known_contents: &KnownContents) -> Vec<Candidate> {
         let lanes = (sector..end.saturating_sub(LANE - 1)).step_by(LANE_STEP);
         let named = |at: usize| block[at..].first_chunk().and_then(|lane| identify_lane(lane, at));
         for id in lanes.filter_map(named) {
-            if !ids.contains(&id) && ids.len() < MOST {
+            if !ids.contains(&id) && ids.len() < MAX_CONTENTS {
                 ids.push(id);
             }
         }

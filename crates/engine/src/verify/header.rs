@@ -1,4 +1,4 @@
-//! The header of a state file: the targets that it describes, and the loads that wrote them.
+//! Headers of state files, and their comparison with the targets of a load.
 
 use content::ContentSpec;
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,7 @@ pub(crate) struct Header {
     pub(super) recipes: Vec<Recipe>,
     /// Everything that was ever written to the targets; `None` where that is not known.
     pub(crate) replays: Option<Vec<Replay>>,
-    /// Tells whether only exceptions follow: blocks for which a replay gives the wrong content. Otherwise all blocks follow.
+    /// Tells whether the file lists only the blocks whose content a replay gets wrong; otherwise it lists all blocks.
     pub(super) replayed: bool,
     /// Ranges written by loads that did not come to their end: for each such load, the range on each target.
     #[serde(default)]
@@ -48,8 +48,8 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// Adds the replay of a load that has ended. After `None`, for a load that cannot be replayed, the history is lost.
-    pub(crate) fn did(&mut self, replay: Option<Replay>) {
+    /// Adds the replay of a load that has ended. `None`, for a load that cannot be replayed, discards the whole history.
+    pub(crate) fn add_replay(&mut self, replay: Option<Replay>) {
         self.replays = self.replays.take().zip(replay).map(|(mut all, replay)| {
             all.push(replay);
             all
@@ -97,13 +97,13 @@ impl Header {
     }
 
     /// Tells whether the targets of `now` may be those of this state, by their number and sizes; a target that has grown still holds what it held.
-    pub(super) fn fits(&self, now: &Self) -> bool {
+    pub(super) fn may_match(&self, now: &Self) -> bool {
         let grown = |(before, now): (&u64, &u64)| before <= now;
         self.targets.len() == now.targets.len() && self.targets.iter().zip(&now.targets).all(grown)
     }
 
     /// Describes how the targets of `now` differ from those of this state in number or sizes, as the predicate of a sentence.
-    pub(super) fn sizes(&self, now: &Self) -> String {
+    pub(super) fn describe_size_difference(&self, now: &Self) -> String {
         let (before, targets) = (self.targets.len(), now.targets.len());
         if before != targets {
             return format!("is of {before} targets, and this load has {targets}");

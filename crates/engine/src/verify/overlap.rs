@@ -6,10 +6,10 @@
 use super::expected_block::{Tag, UNCERTAIN};
 
 /// Most contents that are distinguished; with more, the block is unknown until no write is in flight.
-const MOST: usize = 256;
+const MAX_VERSIONS: usize = 256;
 
 /// Number of contents that memory is reserved for.
-const FEW: usize = 4;
+const USUAL_VERSIONS: usize = 4;
 
 /// The content of one write, or the content before all writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub(crate) struct Overlap {
     moments: u64,
     in_flight: usize,
     /// Tells whether the block may still hold the content before all writes, which is not known.
-    pub(crate) forgot: bool,
+    pub(crate) may_be_unknown: bool,
 }
 
 impl Overlap {
@@ -36,23 +36,23 @@ impl Overlap {
     pub(crate) fn at_rest(tags: &[Tag]) -> Self {
         let version = |&tag| Version { tag, begun: 0, ended: Some(0) };
         let versions = tags.iter().map(version).collect();
-        Self { versions, moments: 1, in_flight: 0, forgot: false }
+        Self { versions, moments: 1, in_flight: 0, may_be_unknown: false }
     }
 
     /// An unused overlap with reserved memory.
     pub(crate) fn spare() -> Self {
-        Self { versions: Vec::with_capacity(FEW), ..Self::default() }
+        Self { versions: Vec::with_capacity(USUAL_VERSIONS), ..Self::default() }
     }
 
     /// Starts anew, with a write of `tag` in flight over an unknown content.
     pub(crate) fn restart(&mut self, tag: Tag) {
         self.versions.clear();
-        (self.moments, self.in_flight, self.forgot) = (0, 0, true);
+        (self.moments, self.in_flight, self.may_be_unknown) = (0, 0, true);
         self.begin(tag);
     }
 
     pub(crate) fn begin(&mut self, tag: Tag) {
-        if self.versions.len() >= MOST {
+        if self.versions.len() >= MAX_VERSIONS {
             // From here on the contents of ended writes are one unknown content, until no write is in flight.
             self.versions.retain(|version| version.ended.is_none());
             self.versions.push(Version { tag: UNCERTAIN, begun: u64::MAX, ended: Some(u64::MAX) });
@@ -74,7 +74,7 @@ impl Overlap {
         self.moments += 1;
         self.in_flight -= 1;
         if done {
-            self.forgot = false;
+            self.may_be_unknown = false;
             // Removes contents whose write had ended when this one began: they are overwritten.
             self.versions.retain(|version| version.ended.is_none_or(|ended| ended >= begun));
         }

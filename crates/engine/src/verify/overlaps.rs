@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::overlap::Overlap;
 
 /// Number of blocks above which a shard is full.
-const MOST: usize = 4096;
+const MAX_SHARD_BLOCKS: usize = 4096;
 const SHARDS: usize = 64;
 /// Blocks that a shard reserves memory for, in a load that reads while it writes.
 const READY: usize = 64;
@@ -61,7 +61,7 @@ fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
 impl Shard {
     /// Tells whether it has too many blocks.
     pub(crate) fn is_full(&self) -> bool {
-        self.blocks.len() > MOST
+        self.blocks.len() > MAX_SHARD_BLOCKS
     }
 
     /// The entry of `block`, if there is one.

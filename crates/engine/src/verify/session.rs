@@ -227,7 +227,7 @@ impl Session {
                 let sizes = verifier.targets.iter().map(|area| area.table.expectations.len());
                 taken.wrote(replay, &sizes.map(|blocks| blocks as u64 * unit).collect::<Vec<_>>());
             }
-            None => self.header.did(replay),
+            None => self.header.add_replay(replay),
         }
     }
 

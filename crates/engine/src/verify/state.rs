@@ -45,7 +45,7 @@ pub(crate) fn unwritable(path: &Path, error: io::Error) -> EngineError {
 }
 
 /// The remedy for a state that cannot be used.
-const AGAIN: &str = "remove the file, or name another, and write the target again: what it holds now cannot be verified";
+const WRITE_AGAIN: &str = "remove the file, or name another, and write the target again: what it holds now cannot be verified";
 
 /// The remedy for a state of another target.
 const ANOTHER: &str = "name the target that it was written for, or another file for the state; --verify-state-of-another uses it \
@@ -108,7 +108,7 @@ impl SavedState {
             }
         }
         let saved = Self::read(&mut from, wanted)
-            .map_err(|e| refused(path, "is damaged", AGAIN).because(e))?;
+            .map_err(|e| refused(path, "is damaged", WRITE_AGAIN).because(e))?;
         let differs = |what: &str| {
             let why = format!("has another {what} than this load");
             refused(
@@ -119,7 +119,9 @@ impl SavedState {
         };
         let other = saved.header.other_target(wanted).filter(|_| !of_another);
         match &saved.header {
-            header if !header.fits(wanted) => Err(refused(path, &header.sizes(wanted), SIZES)),
+            header if !header.may_match(wanted) => {
+                Err(refused(path, &header.describe_size_difference(wanted), SIZES))
+            }
             header if header.unit != wanted.unit => Err(differs("block size")),
             header if header.width != wanted.width => Err(differs("number of bytes per block")),
             _ => other.map_or(Ok(Some(saved)), |why| Err(refused(path, &why, ANOTHER))),
@@ -139,7 +141,7 @@ impl SavedState {
         }
         let (mut chunks, mut others, mut overlaps) = (Vec::new(), Vec::new(), Vec::new());
         // A state with other targets is refused because of its header anyway, so the rest of it is not read.
-        let targets = if header.fits(wanted) { header.targets.as_slice() } else { &[] };
+        let targets = if header.may_match(wanted) { header.targets.as_slice() } else { &[] };
         for size in targets {
             let blocks = (size / header.unit) as usize;
             if header.replayed {
@@ -221,7 +223,7 @@ impl SavedState {
         let unfinished =
             (loads > 0).then(|| format!("{loads} earlier load(s) that wrote these targets {text}"));
         let grown = (self.header.targets != now.targets).then(|| {
-            let sizes = self.header.sizes(now);
+            let sizes = self.header.describe_size_difference(now);
             format!("The verification state {sizes}: nothing is known about the added space")
         });
         unfinished.into_iter().chain(grown).collect()
@@ -256,7 +258,11 @@ impl SavedState {
         if self.header.replayed && !known {
             let mut replays = self.header.replays.iter().flatten();
             if !replays.all(|replay| rebuild::apply(replay, verifier)) {
-                return Err(refused(path, "holds a content that cannot be made again", AGAIN));
+                return Err(refused(
+                    path,
+                    "holds a content that cannot be made again",
+                    WRITE_AGAIN,
+                ));
             }
         }
         for (area, others) in verifier.targets.iter().zip(&self.others) {

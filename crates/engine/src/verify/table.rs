@@ -223,7 +223,7 @@ impl Table {
             match self.overlaps.shard(block).get(block) {
                 Some(overlap) => {
                     best = overlap.tags().map(|tag| self.fits(tag, found)).fold(best, Fit::max);
-                    unsure |= overlap.forgot;
+                    unsure |= overlap.may_be_unknown;
                 }
                 None => unsure = true,
             }

@@ -19,7 +19,7 @@ use super::table::{Fit, Promises, Table};
 use crate::error::EngineError;
 
 /// Wrong blocks that are kept in full; all are counted.
-const KEPT: usize = 1000;
+const MAX_WRONG_BLOCKS_KEPT: usize = 1000;
 /// Most addresses that are found in a search for the place where a misplaced block belongs.
 const HOMES: usize = 64;
 /// A tag that belongs to no content and no state.
@@ -252,7 +252,7 @@ impl Verifier {
                 if fit != Fit::Wrong {
                     return Ok(fit);
                 }
-                self.name_whole(&mut wrong, id, block, kept < KEPT);
+                self.name_whole(&mut wrong, id, block, kept < MAX_WRONG_BLOCKS_KEPT);
             }
             Diagnosis::Mixed(owners) => {
                 let worst = owners.iter().map(|&id| fit(id)).min().unwrap_or(Fit::Wrong);
@@ -277,7 +277,7 @@ impl Verifier {
         }
         let kind = wrong.kind;
         let mut list = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
-        if list.len() < KEPT {
+        if list.len() < MAX_WRONG_BLOCKS_KEPT {
             list.push((wrong, table.snapshot(block).expected.tag()));
         }
         Err(kind)

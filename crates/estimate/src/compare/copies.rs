@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 const SURE: f64 = 1.96;
 
 /// Most distinct records that are followed: they fill a table of 36 MiB, and are 224 GiB of whole records.
-const MOST: usize = 7 << 18;
+const MAX_RECORDS: usize = 7 << 18;
 /// Memory for an entry of ZFS' dedup table, bytes: one for each record that differs, however often it comes. (Oracle, "How to Determine
 /// Memory Requirements for ZFS Deduplication", 2014: about 320 bytes in core. OpenZFS shows 140 to 165 in `zpool status -D`, before what the
 /// cache that holds the table takes for its own order.)
@@ -47,7 +47,7 @@ pub struct Copies {
 
 impl Default for Copies {
     fn default() -> Self {
-        Self { blocks: 0, most: MOST, shift: 0, seen: HashMap::new() }
+        Self { blocks: 0, most: MAX_RECORDS, shift: 0, seen: HashMap::new() }
     }
 }
 
@@ -160,7 +160,7 @@ mod tests {
         let names: std::collections::HashSet<_> = names.map(record).into_iter().collect();
         assert_eq!(names.len(), 7);
         // A tail is not a whole record, even if it has the name of one.
-        let found = of(MOST, [(name(1), 1), (name(1), 32)].into_iter());
+        let found = of(MAX_RECORDS, [(name(1), 1), (name(1), 32)].into_iter());
         assert_eq!((found.saving_percent, found.distinct_records), (Some(0.0), 2));
     }
 }

@@ -50,8 +50,8 @@ impl Source {
         Ok(Self::Device(file, path.to_owned()))
     }
 
-    /// Returns the bytes to read where `length` are wanted: a device needs whole blocks, and what is beyond is ignored. Of a file no
-    /// more is read, as finding its end would cost another call.
+    /// Returns the bytes to read where `length` are wanted: a device needs whole blocks, and what is beyond is ignored. No
+    /// more is read of a file, as finding its end would cost another call.
     pub fn request_bytes(&self, length: usize) -> usize {
         match self {
             Self::Device(..) => length.next_multiple_of(BLOCK),

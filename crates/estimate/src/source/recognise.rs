@@ -72,12 +72,12 @@ fn is_android_sparse(head: &[u8]) -> bool {
 /// Tells whether this is the head of an LZMA file, the format before xz: the usual parameters, a size of the dictionary, the length or none, and the
 /// zero that the coder begins with.
 fn is_lzma(head: &[u8]) -> bool {
-    const LONGEST: u64 = 1 << 48;
+    const MAX_LZMA_BYTES: u64 = 1 << 48;
     let dictionary = little32(head, 1)
         .is_some_and(|size| size.is_power_of_two() && (1 << 16..=1 << 30).contains(&size));
     let length = bytes_at(head, 5)
         .map(u64::from_le_bytes)
-        .is_some_and(|length| length == u64::MAX || (1..LONGEST).contains(&length));
+        .is_some_and(|length| length == u64::MAX || (1..MAX_LZMA_BYTES).contains(&length));
     has(head, 0, &[0x5d]) && dictionary && length && has(head, 13, &[0])
 }
 

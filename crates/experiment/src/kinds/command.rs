@@ -45,7 +45,7 @@ const FIGURES: Key = key(
 /// Default time limit of a command.
 const USUAL_LIMIT: Nanos = Nanos::from_secs(600);
 /// Longest time limit that a file can set.
-const LONGEST: Nanos = Nanos::from_secs(24 * 3600);
+const MAX_TIME_LIMIT: Nanos = Nanos::from_secs(24 * 3600);
 /// Time of a command that an estimate assumes, since nobody knows it beforehand: the commands of the shipped experiments took 3 to 11 s in an
 /// emulated guest.
 const ASSUMED: Nanos = Nanos::from_secs(8);
@@ -253,7 +253,7 @@ fn mistyped(argv: &[String], at: &Range<usize>) -> Result<(), Diagnostic> {
 fn limit(written: Option<Spanned<Nanos>>) -> Result<Nanos, Diagnostic> {
     let Some(limit) = written else { return Ok(USUAL_LIMIT) };
     let value = *limit.get_ref();
-    if value < Nanos::from_secs(1) || value > LONGEST {
+    if value < Nanos::from_secs(1) || value > MAX_TIME_LIMIT {
         let message = format!("A command cannot have a time limit of {value}");
         return Err(Diagnostic::of_key(limit.span(), message, &TIME_LIMIT));
     }

@@ -23,7 +23,7 @@ const FILES: Key = key("files", "how many, from 1 to 1000", "4");
 const SIZE: Key = key("size", "the size of each file", "\"256M\"");
 
 /// Most files of a layout: each is open while a load drives it.
-const MOST: u64 = 1000;
+const MAX_FILES: u64 = 1000;
 /// Default block size in which a file is written.
 const USUAL_BLOCK: Bytes = Bytes(Bytes::MIB);
 /// Smallest unit of direct I/O, bytes: offsets and sizes are multiples of it.
@@ -45,7 +45,7 @@ impl Layout {
     fn read(mut table: Table, file: &str) -> Result<Self, Diagnostic> {
         let places = table.places();
         let files = table.take::<u64>(&FILES)?;
-        if let Some(files) = files.as_ref().filter(|n| !(1..=MOST).contains(n.get_ref())) {
+        if let Some(files) = files.as_ref().filter(|n| !(1..=MAX_FILES).contains(n.get_ref())) {
             let message = format!("A layout cannot have {} files", files.get_ref());
             return Err(Diagnostic::of_key(files.span(), message, &FILES));
         }

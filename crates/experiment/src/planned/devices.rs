@@ -18,7 +18,7 @@ use plan::{ATTRIBUTES, ModelPlan};
 /// Bytes of a block: sizes of devices and of files that are copied from are multiples of this.
 const BLOCK: u64 = 4096;
 /// Smallest device that a stack can stand on.
-const LEAST: Bytes = Bytes(64 * Bytes::MIB);
+const MIN_DEVICE: Bytes = Bytes(64 * Bytes::MIB);
 
 /// All devices by role.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -179,7 +179,7 @@ fn check_size(size: &Spanned<Bytes>) -> Option<Diagnostic> {
         let help = format!("give at most {}P", bounds::DEVICE_SIZE.0 >> 50);
         return Some(Diagnostic::at(size.span(), message, help).with(SIZE.example.into()));
     }
-    if value < LEAST {
+    if value < MIN_DEVICE {
         let message = format!("A device of {} is too small", value.exact());
         let small = Diagnostic::at(size.span(), message, "give at least 64M");
         return Some(small.with(SIZE.example.into()));

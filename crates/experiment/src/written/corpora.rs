@@ -23,7 +23,7 @@ const PATH: Key = key("path", "the path of a directory", "\"/usr/share/doc\"");
 /// The name of the same key in files of earlier versions.
 const TREES: Key = Key { name: "trees", ..CORPORA };
 /// Most corpora of an experiment.
-const MOST: usize = 16;
+const MAX_CORPORA: usize = 16;
 
 /// `[corpora.NAME]` as written.
 #[derive(Clone)]
@@ -103,9 +103,14 @@ pub(crate) fn take<'t>(root: &mut Table<'t>) -> Result<Vec<WrittenCorpus<'t>>, D
     let Some(table) = root.table(key, "A list of corpora")? else { return Ok(Vec::new()) };
     let at = table.at();
     let corpora = table.named_tables(key, "A corpus")?;
-    if corpora.len() > MOST {
-        let message = format!("There are {} corpora; at most {MOST} are possible", corpora.len());
-        return Err(Diagnostic::at(at, message, format!("leave {} out", corpora.len() - MOST)));
+    if corpora.len() > MAX_CORPORA {
+        let message =
+            format!("There are {} corpora; at most {MAX_CORPORA} are possible", corpora.len());
+        return Err(Diagnostic::at(
+            at,
+            message,
+            format!("leave {} out", corpora.len() - MAX_CORPORA),
+        ));
     }
     corpora.into_iter().map(written).collect()
 }
@@ -193,9 +198,9 @@ pub(crate) fn read(
         all.variants.push(of_variant);
     }
     let last = variants.iter().copied().flatten().last();
-    if let Some(last) = last.filter(|_| all.planned.len() > MOST) {
+    if let Some(last) = last.filter(|_| all.planned.len() > MAX_CORPORA) {
         let message = format!(
-            "All variants together read {} corpora; at most {MOST} are possible",
+            "All variants together read {} corpora; at most {MAX_CORPORA} are possible",
             all.planned.len()
         );
         mistakes.push(Diagnostic::at(last.at.clone(), message, "let fewer of them differ"));

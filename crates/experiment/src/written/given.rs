@@ -18,7 +18,7 @@ pub(crate) fn block(text: &str) -> Option<Range<usize>> {
     Some(start..lines + length)
 }
 
-/// Returns the option, as it is written, that gave the text at byte `at` of `text`; `None` for the file's own text.
+/// Returns the option, as it is written, that gave the text at byte `at` of `text`: `--set KEY=VALUE` itself if the line cannot be read, `None` for the file's own text.
 pub(crate) fn option(text: &str, at: usize) -> Option<String> {
     let block = block(text)?;
     let lines = block.start + BEHIND.len()..block.end;

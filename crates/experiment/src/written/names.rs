@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::written::diagnostic::Diagnostic;
 
 /// The most characters of a name: it stands in tables, legends and names of files.
-const LONGEST: usize = 64;
+const MAX_NAME_CHARACTERS: usize = 64;
 /// The most characters of a device's role.
 const LONGEST_ROLE: usize = 20;
 /// The most bytes of the name of a file.
@@ -16,15 +16,17 @@ const LONGEST_TEXT: usize = 1000;
 /// Checks a name that people read: a variant's, a stage's.
 pub(crate) fn check(what: &str, name: &str, at: &Range<usize>) -> Option<Diagnostic> {
     let refuse = |why: String| {
-        let help = format!("give it a name of 1 to {LONGEST} characters");
+        let help = format!("give it a name of 1 to {MAX_NAME_CHARACTERS} characters");
         Some(Diagnostic::at(at.clone(), format!("The name of {what} {why}"), help))
     };
     let length = name.chars().count();
     if name.trim().is_empty() {
         return refuse("is empty".into());
     }
-    if length > LONGEST {
-        return refuse(format!("has {length} characters; at most {LONGEST} are possible"));
+    if length > MAX_NAME_CHARACTERS {
+        return refuse(format!(
+            "has {length} characters; at most {MAX_NAME_CHARACTERS} are possible"
+        ));
     }
     match name.chars().find(|c| c.is_control()) {
         Some(c) => refuse(format!("holds the control character {}", c.escape_unicode())),

@@ -23,7 +23,7 @@ pub enum Repeat {
 }
 
 /// Most repeats: the allowed probability of a wrong verdict is divided among the looks up to this one.
-const MOST: u32 = LOOKS[LOOKS.len() - 1];
+const MAX_REPEATS: u32 = LOOKS[LOOKS.len() - 1];
 /// Forms in which the number of repeats can be written.
 const FORMS: &str =
     "a number from 1 on, auto, auto with the most repeats (auto:12) or with a time (auto:30m)";
@@ -33,7 +33,7 @@ impl Repeat {
     pub fn most(self) -> u32 {
         match self {
             Self::Fixed(n) => n,
-            Self::Auto { most, .. } => most.unwrap_or(MOST),
+            Self::Auto { most, .. } => most.unwrap_or(MAX_REPEATS),
         }
     }
 

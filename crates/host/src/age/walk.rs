@@ -13,9 +13,9 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 /// Paths stay below the directory, follow no link, and enter no other file system.
-const BELOW: ResolveFlags =
+const RESOLVE_BELOW: ResolveFlags =
     ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_XDEV);
-const LOOK: OFlags =
+const OPEN_FLAGS: OFlags =
     OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 /// Size of the buffer for names of a directory, bytes.
 const LISTED: usize = 32 << 10;
@@ -40,9 +40,9 @@ fn open(
     path: impl rustix::path::Arg + Copy,
     more: OFlags,
 ) -> Result<OwnedFd, Errno> {
-    let flags = LOOK.union(more);
-    match openat2(near.as_fd(), path, flags.union(OFlags::NOATIME), Mode::empty(), BELOW) {
-        Err(Errno::PERM) => openat2(near, path, flags, Mode::empty(), BELOW),
+    let flags = OPEN_FLAGS.union(more);
+    match openat2(near.as_fd(), path, flags.union(OFlags::NOATIME), Mode::empty(), RESOLVE_BELOW) {
+        Err(Errno::PERM) => openat2(near, path, flags, Mode::empty(), RESOLVE_BELOW),
         opened => opened,
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn parse_device(text: &str) -> Result<Parsed, ParseError> {
     Ok(parsed)
 }
 
-/// Reads one value, as text and, where it is a number, also as a number. Of several words it takes the one in brackets.
+/// Reads one value, as text and, where it is a number, also as a number. If there are several words, it takes the one in brackets.
 pub(super) fn parse_value(text: &str) -> Result<Parsed, ParseError> {
     let chosen = |word: &str| Some(word.strip_prefix('[')?.strip_suffix(']')?.to_owned());
     let value = text.split_whitespace().find_map(chosen).unwrap_or_else(|| text.trim().to_owned());

@@ -1,11 +1,11 @@
-//! The doctor's rule about encryption in a stack.
+//! The doctor's rules about encryption in a stack.
 
 use results::model::LayerFacts;
 
 use crate::rule::{Check, LayerRule, Observation, PlannedFacts, RuleFacts, ThresholdTest};
 
 /// Every rule.
-pub(super) const RULES: &[LayerRule] = &[REDUCES_CIPHERTEXT, PLAIN_ARITHMETIC];
+pub(super) const RULES: &[LayerRule] = &[REDUCES_CIPHERTEXT, CIPHER_WITHOUT_INSTRUCTIONS];
 
 const REDUCES_CIPHERTEXT: LayerRule = LayerRule {
     id: "reduces_ciphertext",
@@ -27,7 +27,7 @@ fn reduces_ciphertext(facts: &PlannedFacts, _: ThresholdTest) -> Option<Observat
     Some(Observation { message: Some(message), ..Observation::default() })
 }
 
-const PLAIN_ARITHMETIC: LayerRule = LayerRule {
+const CIPHER_WITHOUT_INSTRUCTIONS: LayerRule = LayerRule {
     id: "cipher_without_instructions",
     text: "The cipher was carried out without the processor's instructions for it: it is slower than on a machine that uses them.",
     reads: "the kernel's list of ciphers (/proc/crypto), when the device was opened",
@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn a_cipher_in_plain_arithmetic_is_told_and_one_by_instructions_is_not() {
         let found = |driver: &str| {
-            PLAIN_ARITHMETIC.examine(&RuleFacts {
+            CIPHER_WITHOUT_INSTRUCTIONS.examine(&RuleFacts {
                 layer: "secret",
                 facts: &BTreeMap::from([("secret.driver".to_owned(), driver.to_owned())]),
                 ..made_up::CELL

@@ -74,7 +74,7 @@ pub(crate) const KIND: Kind = Kind {
     )
 };
 
-/// Flags of mkfs.ext4 that an experiment may give. Of several -E it takes only the last: such options go into `extended_options`.
+/// Flags of mkfs.ext4 that an experiment may give. If there are several -E, it takes only the last: such options go into `extended_options`.
 const FLAGS: &[Flag] = &[
     ("-C", &[]),
     ("-G", &[]),

@@ -43,8 +43,8 @@ pub(super) fn counted(ends: &Endpoints, field: &str) -> Option<f64> {
     if growth >= 0.0 {
         return Some(growth);
     }
-    let is_full = end - growth > 3.0 * QUARTER && end < QUARTER;
-    is_full.then_some(growth + WRAP)
+    let is_wrapped = end - growth > 3.0 * QUARTER && end < QUARTER;
+    is_wrapped.then_some(growth + WRAP)
 }
 
 #[cfg(test)]

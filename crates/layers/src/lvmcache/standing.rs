@@ -24,7 +24,7 @@ pub(super) const RULES: &[StandingRule] = &[LOW_HITS, DIRTY, LARGE_CHUNKS, METAD
 pub(super) const WATCH_RULES: &[StandingRule] = &[LOW_HITS];
 
 /// Fewest I/Os for which a hit rate is reported.
-const LEAST: f64 = 10_000.0;
+const MIN_IOS: f64 = 10_000.0;
 
 const LOW_HITS: StandingRule = StandingRule {
     id: "cache_low_hits",
@@ -35,7 +35,8 @@ const LOW_HITS: StandingRule = StandingRule {
     source: "lvmcache(7); dm-cache-policy-smq.c",
     check: |facts, threshold| {
         let (hits, misses) = (["read_hits", "write_hits"], ["read_misses", "write_misses"]);
-        let percent = threshold.passed(facts.node.share(&hits, &misses, facts.least(LEAST))?)?;
+        let percent =
+            threshold.passed(facts.node.share(&hits, &misses, facts.least(MIN_IOS))?)?;
         let full = facts.node.percent("used_chunks", "chunks");
         let mut figures = vec![threshold.figure("hits", percent)];
         figures.extend(full.map(|full| figure("cache in use", full, Unit::Percent)));

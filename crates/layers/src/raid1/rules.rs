@@ -1,4 +1,4 @@
-//! The doctor's rule about mirrors.
+//! The doctor's rules about mirrors.
 
 use units::Unit;
 

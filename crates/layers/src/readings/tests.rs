@@ -52,7 +52,7 @@ fn what_grew_in_few_steps_or_for_a_while_is_known_exactly_after_a_day() {
     for course in courses {
         let all = day(course);
         let readings = kept(&all);
-        assert!(readings.count() <= MOST + 2, "{}", readings.count());
+        assert!(readings.count() <= MAX_POINTS + 2, "{}", readings.count());
         assert_eq!(times(&readings.into_rows()), times(&all));
     }
 }
@@ -67,7 +67,7 @@ fn what_grows_all_day_is_known_to_a_thousandth_of_its_growth() {
     for course in courses {
         let all = day(course);
         let readings = kept(&all);
-        assert!(readings.count() <= MOST + 2, "{}", readings.count());
+        assert!(readings.count() <= MAX_POINTS + 2, "{}", readings.count());
         let growth = course(DAY) - course(0);
         for (phrase, whole) in times(&readings.into_rows()).into_iter().zip(times(&all)) {
             let [phrase, whole] = [phrase, whole].map(|time| course(time.unwrap().round() as u64));

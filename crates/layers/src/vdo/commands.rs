@@ -7,8 +7,9 @@ use units::Bytes;
 use super::geometry::BLOCK;
 use crate::kind::Changed;
 
-/// Settings that take effect when a volume comes up: Fathom's name, lvm's name, and the word in the kernel's table.
-const TAKEN_UP: [(&str, &str, &str); 10] = [
+/// Settings that take effect when a volume comes up: Fathom's name, lvm's name, and the word in the kernel's table, empty for
+/// a setting with a fixed place there.
+const SETTINGS_AT_START: [(&str, &str, &str); 10] = [
     ("block_map_cache", "block_map_cache_size_mb", ""),
     ("block_map_period", "block_map_period", ""),
     ("max_discard", "max_discard", "maxDiscard"),
@@ -33,7 +34,7 @@ pub(super) fn commands(
         let value = value.trim_matches('"');
         if let Some(switch) = switched(table, key, value == "true" || value == "on") {
             commands.push(switch);
-        } else if let Some(words) = TAKEN_UP.iter().find(|(name, ..)| name == key) {
+        } else if let Some(words) = SETTINGS_AT_START.iter().find(|(name, ..)| name == key) {
             taken_up.push((*words, value));
         } else {
             return Vec::new();
@@ -83,7 +84,7 @@ fn by_lvm(taken_up: &[Taken<'_>]) -> Option<Vec<String>> {
     ])
 }
 
-/// Returns commands that restart the volume with the kernel's present table, changed. Of a word that occurs twice dm-vdo takes the later
+/// Returns commands that restart the volume with the kernel's present table, changed. If a word occurs twice, dm-vdo takes the later
 /// one; cache and period are at fixed places.
 fn by_table(taken_up: &[Taken<'_>]) -> Option<Vec<String>> {
     let (mut edits, mut more) = (String::new(), String::new());

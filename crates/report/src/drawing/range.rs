@@ -10,7 +10,7 @@ const ABOVE: f64 = 0.06;
 const EDGE: f64 = 0.03;
 
 /// An axis of time does not begin at zero if more than this share of it would lie before its first point.
-const LATE: f64 = 0.5;
+const MAX_EMPTY_START: f64 = 0.5;
 
 /// The numbers that an axis spans.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -47,7 +47,7 @@ impl Range {
             (_, Scale::Nines) => Self::linear(0.0, high * 1.02),
             // Zero is left out where preparation or a late start would squeeze the points into a narrow strip.
             (_, Scale::Linear)
-                if chart.x.unit == Unit::Seconds && high > low && low > LATE * high =>
+                if chart.x.unit == Unit::Seconds && high > low && low > MAX_EMPTY_START * high =>
             {
                 Self::linear(low - room, high + room)
             }

@@ -17,9 +17,9 @@ pub struct Tick {
 /// Approximate number of ticks on an axis.
 const ABOUT: f64 = 5.0;
 /// Most ticks on a logarithmic axis: more are thinned out.
-const MOST: usize = 9;
+const MAX_TICKS: usize = 9;
 /// Fewest ticks from which a scale can be read.
-const LEAST: usize = 3;
+const MIN_TICKS: usize = 3;
 /// Significant digits of a number on an axis.
 const DIGITS: usize = 3;
 /// The largest number of significant digits, used only to make numbers differ.
@@ -137,6 +137,6 @@ fn logarithmic(binary: bool, low: f64, high: f64) -> Vec<f64> {
     let enough = tries
         .iter()
         .map(|(base, times)| powers(*base, times))
-        .find(|all| (LEAST..=MOST).contains(&all.len()));
+        .find(|all| (MIN_TICKS..=MAX_TICKS).contains(&all.len()));
     enough.unwrap_or_else(|| linear(binary, low, high))
 }

@@ -16,7 +16,7 @@ use units::Unit;
 /// Rows of the table behind a chart; all points are in the page's JSON.
 const ROWS: usize = 40;
 /// If a part has more charts than this, all but the [`FIRST`] are folded.
-const MANY: usize = 8;
+const MAX_UNFOLDED_CHARTS: usize = 8;
 const FIRST: usize = 4;
 
 /// Returns the pictures that the experiment puts first, or else the chart of its first question.
@@ -76,7 +76,8 @@ fn part(index: usize, view: &View, part: Part) -> Markup {
     let (dense, charts): (Vec<&Chart>, Vec<&Chart>) =
         data_charts.partition(|chart| part == Part::Load && is_dense(chart));
     // Many charts usually belong to the points of a sweep, and look alike.
-    let (first, more) = charts.split_at(if charts.len() > MANY { FIRST } else { charts.len() });
+    let (first, more) =
+        charts.split_at(if charts.len() > MAX_UNFOLDED_CHARTS { FIRST } else { charts.len() });
     html! {
         @if all.is_empty() { p.soft { "No samples of this kind were taken." } }
         @else if view.crowded() && part != Part::Load {

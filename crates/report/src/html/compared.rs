@@ -11,8 +11,8 @@ use crate::view::{FigureRow, Of, Scope, View, place};
 use crate::wording::{self, NONE};
 
 /// Most variants next to the base in one table, and most variants in a table without comparisons: more would not fit a page.
-const BESIDE: usize = 2;
-const ALONE: usize = 4;
+const MAX_VARIANTS_BESIDE_BASE: usize = 2;
+const MAX_VARIANTS_ALONE: usize = 4;
 /// Most rows of variants that fit on a screen.
 const SCREEN: usize = 12;
 /// Most rows of a table that is shown whole; of a longer one that all variants have, the headline stays in sight.
@@ -43,7 +43,8 @@ pub fn tables(view: &View) -> Markup {
 /// Returns a table of the figures asked about with a row for each variant; nothing if there are too many for a screen, or if they are levels
 /// of factors, which have tables of their own.
 pub fn asked_table(view: &View) -> Markup {
-    let rows: Vec<_> = view.figures.iter().filter(|row| row.asked).take(ALONE).collect();
+    let rows: Vec<_> =
+        view.figures.iter().filter(|row| row.asked).take(MAX_VARIANTS_ALONE).collect();
     if rows.is_empty() || view.variants.len() > SCREEN || !view.effects.is_empty() {
         return html! {};
     }
@@ -94,15 +95,17 @@ fn of_set(view: &View, set: &[usize], folds: bool) -> Markup {
     let names: Vec<_> = set.iter().map(|index| name(view, *index)).collect();
     let title = match &names[..] {
         [one] => format!("Figures that only {one} has"),
-        few if few.len() <= ALONE => format!("Figures that only {} have", show::names(few)),
+        few if few.len() <= MAX_VARIANTS_ALONE => {
+            format!("Figures that only {} have", show::names(few))
+        }
         many => format!("Figures that {} of {} variants have", many.len(), view.variants.len()),
     };
     let tables = |rows: &[&FigureRow]| {
         html! { @match set {
-            [0, others @ ..] if !others.is_empty() => @for others in others.chunks(BESIDE) {
+            [0, others @ ..] if !others.is_empty() => @for others in others.chunks(MAX_VARIANTS_BESIDE_BASE) {
                 (table(view, rows, &[&[0], others].concat(), true))
             },
-            _ => @for alone in set.chunks(ALONE) { (table(view, rows, alone, false)) },
+            _ => @for alone in set.chunks(MAX_VARIANTS_ALONE) { (table(view, rows, alone, false)) },
         } }
     };
     let (first, rest): (Vec<_>, Vec<_>) =

@@ -25,7 +25,7 @@ fn table(row: &EffectRow) -> Markup {
         row.found.effects.iter().partition(|effect| effect.with.is_none());
     // If there are many, only the sure ones are shown at once.
     let sure = |effect: &&&FactorEffect| effect.verdict != Verdict::Unclear;
-    let few = together.len() <= FEW;
+    let few = together.len() <= MAX_UNFOLDED_PAIRS;
     // With one run of each variant there are no p-values, and so no column for them.
     let tested = row.found.effects.iter().any(|effect| effect.p_adjusted.is_some());
     let line = |effect| line(effect, tested);
@@ -45,7 +45,7 @@ fn table(row: &EffectRow) -> Markup {
 }
 
 /// If there are more pairs of changes than this, all but the sure ones are folded.
-const FEW: usize = 8;
+const MAX_UNFOLDED_PAIRS: usize = 8;
 
 fn line(effect: &FactorEffect, tested: bool) -> Markup {
     let adjusted = effect.p_adjusted.map_or_else(String::new, |p| wording::p_value(Some(p)));

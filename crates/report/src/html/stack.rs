@@ -26,7 +26,7 @@ pub fn stacks(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
                      with their defaults." }
         div.stacks { @for group in &groups {
             figure {
-                figcaption { @if group.variants.len() > MANY && !group.differences.is_empty() { (group.variants.len()) " variants" } @else {
+                figcaption { @if group.variants.len() > MAX_NAMED_VARIANTS && !group.differences.is_empty() { (group.variants.len()) " variants" } @else {
                     @for index in &group.variants { span.whose { (dot(*index)) (name(view, *index)) " " } } } }
                 (drawing(group))
                 @if !group.stages.is_empty() { ol.soft.steps { @for stage in &group.stages { li { (stage) } } } }
@@ -38,7 +38,7 @@ pub fn stacks(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
 }
 
 /// Most variants of one drawing that are named above it; more are named only in the table of differences, if there is one.
-const MANY: usize = 6;
+const MAX_NAMED_VARIANTS: usize = 6;
 
 fn name(view: &View, index: usize) -> &str {
     view.variants.get(index).map_or(NONE, |variant| variant.name.as_str())

@@ -238,9 +238,9 @@ fn drawn(lines: &[Line], ink: &Ink, compared: bool) -> String {
 
 /// Returns a name for a column: without control characters, and not too long for the table.
 pub(super) fn short(name: &str) -> String {
-    const MOST: usize = 24;
+    const MAX_SHORT_NAME: usize = 24;
     let clean: String = name.chars().map(|c| if is_obeyed(c) { ' ' } else { c }).collect();
-    cut(&clean, MOST)
+    cut(&clean, MAX_SHORT_NAME)
 }
 
 /// Cuts a text to at most so many characters.

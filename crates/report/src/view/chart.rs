@@ -169,7 +169,7 @@ impl Chart {
         read_off && stands && known && most >= LOW * least
     }
 
-    /// Tells whether it has too few points over time to show how things went on. Of a rate only values other than zero count; a level of zero says
+    /// Tells whether it has too few points over time to show how things went on. For a rate only values other than zero count; a level of zero says
     /// as much as any other.
     pub(super) fn is_of_a_moment(&self, rate: bool) -> bool {
         let some = |s: &Series| s.y.iter().flatten().filter(|y| !rate || **y != 0.0).count();

@@ -57,7 +57,8 @@ impl Grid {
     }
 }
 
-/// Returns the tables of all rows that have many similar ones; a row is in at most one table.
+/// Returns a table for each figure of a sweep; for the other rows a matrix of factor levels or, with many variants, a line for each variant. A row is
+/// in at most one table.
 pub fn grids(plan: &PlanFacts, rows: &[FigureRow]) -> Vec<Grid> {
     let any_asked = rows.iter().any(|row| row.asked);
     let first =
@@ -196,8 +197,8 @@ struct Matrix {
 }
 
 impl Matrix {
-    /// Makes the matrix; `None` if a variant lacks a level of a factor, two variants have the same place, there are fewer than three, or all would
-    /// be in one line or column.
+    /// Makes the matrix; `None` if a variant lacks a level of a factor, if two variants have the same levels, if there are fewer than three variants, or if
+    /// there would be only one line or one column.
     fn of(plan: &PlanFacts) -> Option<Self> {
         let across = plan.factors.iter().rev().max_by_key(|factor| factor.levels.len())?;
         let others = || plan.factors.iter().filter(|factor| factor.name != across.name);

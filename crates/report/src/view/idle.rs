@@ -10,7 +10,7 @@ use super::clock::{measured_span, of_several, seconds, windows};
 use super::{Chart, Mark};
 
 /// The share of an axis that may be without load before it is cut.
-const MOST: f64 = 0.5;
+const MAX_IDLE_SHARE: f64 = 0.5;
 /// The length to which a stretch without load is shortened, as a share of the time with load.
 const LEFT: f64 = 0.05;
 
@@ -37,7 +37,7 @@ impl Idle {
         }
         let idle: f64 = stretches.iter().map(|(from, to)| to - from).sum();
         let left = LEFT * (end - idle);
-        if idle <= MOST * end {
+        if idle <= MAX_IDLE_SHARE * end {
             return Self::default();
         }
         stretches.retain(|(from, to)| to - from > left);

@@ -4,7 +4,7 @@ use super::clock::{StageStart, of_several};
 use super::{Chart, CourseRow, Mark, View, strips};
 
 /// The most marks: more would hide the chart.
-const MOST: usize = 8;
+const MAX_MARKS: usize = 8;
 
 /// Returns the marks of a chart.
 pub fn marks(view: &View, chart: &Chart) -> Vec<Mark> {
@@ -46,5 +46,5 @@ fn starts(view: &View, chart: &Chart) -> Vec<Mark> {
     let marks: Vec<Mark> = drawn_starts
         .flat_map(|(variant, starts)| starts.iter().map(move |start| mark(variant, start)))
         .collect();
-    if marks.len() > MOST { Vec::new() } else { marks }
+    if marks.len() > MAX_MARKS { Vec::new() } else { marks }
 }

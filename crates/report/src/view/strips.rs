@@ -8,7 +8,7 @@ use units::Unit;
 use super::{Axis, Cell, Chart, FigureRow, Mark, Part, Scale, Series, Shape};
 
 /// The most strips: more would add little.
-const MOST: usize = 3;
+const MAX_STRIPS: usize = 3;
 /// Fewest repeats for a strip: with fewer the tables suffice.
 const REPEATS: usize = 3;
 /// The beginning of the ids of strips.
@@ -22,7 +22,7 @@ pub fn charts(set: &ResultSet, analysis: &Analysis, rows: &[FigureRow]) -> Vec<C
     if analysis.variants.iter().all(|variant| variant.repeats < REPEATS) {
         return Vec::new();
     }
-    let asked_rows = rows.iter().filter(|row| row.asked).take(MOST);
+    let asked_rows = rows.iter().filter(|row| row.asked).take(MAX_STRIPS);
     asked_rows.map(|row| chart(set, analysis, row)).filter(Chart::has_points).collect()
 }
 

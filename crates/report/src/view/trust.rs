@@ -10,8 +10,8 @@ use super::Variant;
 type Words = (&'static str, &'static str);
 
 /// The rules whose findings have a box of their own on top of a page.
-const APART: [&str; 3] = ["changed_files", "simulated", "incomplete"];
-const FEW: &str = "too_few_repeats";
+const SEPARATE_RULES: [&str; 3] = ["changed_files", "simulated", "incomplete"];
+const TOO_FEW_REPEATS: &str = "too_few_repeats";
 const EMULATED: &str = "emulated_cpu";
 
 /// The words for all other rules about a whole result, the most serious first.
@@ -22,7 +22,7 @@ const WORDS: [Words; 34] = [
     ("failed_cells", "failed runs"),
     ("load_errors", "failed I/Os"),
     ("other_options", "loads that were not alike"),
-    (FEW, "few runs"),
+    (TOO_FEW_REPEATS, "few runs"),
     (EMULATED, "emulated CPU"),
     ("guest_clock", "a guest clock at the wrong speed"),
     ("stood_still", "a stall of Fathom itself"),
@@ -66,7 +66,7 @@ pub struct Trust {
 
 /// Tells whether the findings of a rule have a box of their own on top of a page.
 pub fn apart(rule: &str) -> bool {
-    APART.contains(&rule)
+    SEPARATE_RULES.contains(&rule)
 }
 
 /// Describes how far the figures may be trusted. `decided`: some verdict was given; `watched`: disturbances of all cells were looked for.
@@ -74,7 +74,7 @@ pub fn trust(findings: &[Finding], variants: &[Variant], decided: bool, watched:
     let grave = || findings.iter().filter(|one| one.severity >= Severity::Warning);
     let takes = |rule: &str| grave().any(|one| one.rule == rule);
     let words = |(rule, words): &Words| match *rule {
-        FEW => few(variants),
+        TOO_FEW_REPEATS => few(variants),
         _ => (*words).to_owned(),
     };
     let mut doubts: Vec<String> = WORDS.iter().filter(|(rule, _)| takes(rule)).map(words).collect();
@@ -87,7 +87,7 @@ pub fn trust(findings: &[Finding], variants: &[Variant], decided: bool, watched:
         1 => Some("a warning of a layer".to_owned()),
         n => Some(format!("{n} warnings of layers")),
     });
-    if doubts.is_empty() && APART.iter().any(|rule| takes(rule)) {
+    if doubts.is_empty() && SEPARATE_RULES.iter().any(|rule| takes(rule)) {
         return Trust { sound: false, text: String::new() };
     }
     if doubts.is_empty() {
@@ -102,13 +102,13 @@ pub fn trust(findings: &[Finding], variants: &[Variant], decided: bool, watched:
     let more = doubts.len().saturating_sub(SHOWN);
     doubts.truncate(SHOWN);
     doubts.extend((more > 0).then(|| format!("{more} more")));
-    let begin = match takes(FEW) && !decided {
+    let begin = match takes(TOO_FEW_REPEATS) && !decided {
         true => "First look, no verdicts: ",
         false => "Read with care: ",
     };
     // If figures are wrong, no part of them is recommended as trustworthy.
     let wrong = grave().any(|one| one.severity == Severity::Error) || takes("guest_clock");
-    let end = match (takes(FEW) && !decided, takes(EMULATED)) {
+    let end = match (takes(TOO_FEW_REPEATS) && !decided, takes(EMULATED)) {
         _ if wrong => "",
         (true, true) => " Trust what was counted; how fast is open.",
         (true, false) => " Trust what was counted; which is better is open.",
@@ -162,15 +162,15 @@ mod tests {
             line(&["sampling_expensive", EMULATED, "disturbed_cells"]),
             "Read with care: emulated CPU · a busy machine · sampling that took CPU. Trust ratios and what was counted, not absolute speed."
         );
-        assert!(line(&[FEW, EMULATED, "late_disk", "disturbed_cells", "leftovers"]).contains(
+        assert!(line(&[TOO_FEW_REPEATS, EMULATED, "late_disk", "disturbed_cells", "leftovers"]).contains(
             "no verdicts: 0 runs each · emulated CPU · a modelled disk that answered late · a busy machine · 1 more."
         ));
         // What a layer warns of counts, and of what is wrong nothing is to be trusted.
         assert_eq!(line(&["map_unallocated"]), "Read with care: a warning of a layer.");
-        let mut wrong = found(&[FEW, "wrong_blocks"]);
+        let mut wrong = found(&[TOO_FEW_REPEATS, "wrong_blocks"]);
         wrong[1].severity = Severity::Error;
         assert!(trust(&wrong, &[], false, true).text.ends_with("runs each."));
-        let decided = trust(&found(&[FEW]), &[], true, true).text;
+        let decided = trust(&found(&[TOO_FEW_REPEATS]), &[], true, true).text;
         assert!(decided.starts_with("Read with care: "), "{decided}");
         let mut note = found(&["uneven_course"]);
         note[0].severity = Severity::Note;

@@ -14,14 +14,14 @@ use super::{CROWD, FigureRow, Variant};
 use crate::wording;
 
 /// The most reasons that are shown.
-const MOST: usize = 3;
+const MAX_REASONS: usize = 3;
 /// Factor of change from which a figure asked about needs a reason.
 const CHANGED: f64 = 1.1;
 /// Factor of change from which a counter may be a reason.
 const MORE: f64 = 1.5;
 /// The fewest disk I/Os that can be a reason: for each I/O of the load, and for a command in all.
-const FEW_EACH: f64 = 0.01;
-const FEW: f64 = 100.0;
+const MIN_IOS_EACH: f64 = 0.01;
+const MIN_IOS: f64 = 100.0;
 /// The smallest part of a whole that is worth mentioning.
 const PART: f64 = 0.15;
 /// The part of an increase from which the increase is attributed to a layer.
@@ -96,7 +96,7 @@ pub fn why(
     let limits = Limits { set, findings, stage: of_stage };
     let limit = change.worse.then(|| limits.nearest(&base.name, &new.name)).flatten();
     let all = first.into_iter().chain(limit).chain(sides.cpu()).chain(counted);
-    let causes: Vec<Cause> = all.take(MOST).collect();
+    let causes: Vec<Cause> = all.take(MAX_REASONS).collect();
     let change_text = ratio_clause(change.row, change.ratio, Some(&short_name(&base.name)));
     let title = format!("Why {} {change_text}{}", short_name(&new.name), stage(change.row));
     (!causes.is_empty()).then_some(Why { title, causes })
@@ -174,7 +174,7 @@ impl Sides<'_> {
             let Some((before, after)) = both else { continue };
             let (of_base, of_new) = self.ios.unwrap_or((1.0, 1.0));
             let (each_before, each_after) = (before / of_base, after / of_new);
-            let least = if self.ios.is_some() { FEW_EACH } else { FEW };
+            let least = if self.ios.is_some() { MIN_IOS_EACH } else { MIN_IOS };
             // The total must have changed too: I/Os that depend on time would rise per I/O merely because the load does fewer.
             let more = each_after > MORE * each_before && after > CHANGED * before;
             let less = each_before > MORE * each_after && before > CHANGED * after;

@@ -20,9 +20,9 @@ pub struct Expected {
 }
 
 /// Describes an expectation and what was found.
-pub fn expected(held: &Expectation) -> Expected {
-    let ExpectedFigure { figure, bound, of, .. } = &held.expected;
-    let show = |number: f64| value(held.unit, number);
+pub fn expected(expectation: &Expectation) -> Expected {
+    let ExpectedFigure { figure, bound, of, .. } = &expectation.expected;
+    let show = |number: f64| value(expectation.unit, number);
     let bound_text = match *bound {
         Bound::Above(least) => format!("above {}", show(least)),
         Bound::Below(most) => format!("below {}", show(most)),
@@ -31,13 +31,14 @@ pub fn expected(held: &Expectation) -> Expected {
     Expected {
         figure: of.as_ref().map_or_else(|| full_name(figure), |other| ratio_name(figure, other)),
         bound: bound_text,
-        found: held.found.map(show).or_else(|| {
-            let level = held.outcome == ExpectationOutcome::Missed;
-            level.then(|| "it does not turn".to_owned())
+        found: expectation.found.map(show).or_else(|| {
+            // Without a figure, only an expected turn of throughput can be missed.
+            let never_turned = expectation.outcome == ExpectationOutcome::Missed;
+            never_turned.then(|| "throughput does not turn".to_owned())
         }),
-        interval: held
+        interval: expectation
             .low
-            .zip(held.high)
+            .zip(expectation.high)
             .map(|(low, high)| format!("[{}, {}]", show(low), show(high))),
     }
 }
@@ -77,29 +78,29 @@ pub fn times(ratio: f64) -> String {
 
 /// Returns why a figure differs from its expectation: the experiment's explanation, and the figures that support it; `None` where it is as
 /// expected, or there is no explanation.
-pub fn why_otherwise(held: &Expectation) -> Option<String> {
-    if held.outcome != ExpectationOutcome::Missed {
+pub fn why_otherwise(expectation: &Expectation) -> Option<String> {
+    if expectation.outcome != ExpectationOutcome::Missed {
         return None;
     }
     let shown = |evidence: &Evidence| {
         Some(format!("{}: {}", full_name(&evidence.figure), value(evidence.unit, evidence.median?)))
     };
-    let shown: Vec<_> = held.evidence.iter().filter_map(shown).collect();
+    let shown: Vec<_> = expectation.evidence.iter().filter_map(shown).collect();
     let shown = (!shown.is_empty()).then(|| shown.join("; "));
-    let all: Vec<_> = held.expected.differs.clone().into_iter().chain(shown).collect();
+    let all: Vec<_> = expectation.expected.differs.clone().into_iter().chain(shown).collect();
     (!all.is_empty()).then(|| all.join("; "))
 }
 
 /// Returns why an expectation cannot be judged: too few I/Os of a run; `None` where there are enough.
-pub fn why_not_judged(held: &Expectation) -> Option<String> {
-    let ExpectedFigure { figure, of, .. } = &held.expected;
+pub fn why_not_judged(expectation: &Expectation) -> Option<String> {
+    let ExpectedFigure { figure, of, .. } = &expectation.expected;
     let mut figures = std::iter::once(figure).chain(of);
     let percentile = figures.any(|figure| !analysis::is_rate(&figure.metric));
     let lacks = match percentile {
         true => "fewer than 10 of them lie beyond this percentile",
-        false => "a rate takes 10",
+        false => "a rate needs at least 10",
     };
-    held.few_ios.map(|ios| {
+    expectation.few_ios.map(|ios| {
         let noun = if ios == 1 { "I/O" } else { "I/Os" };
         format!("a run did {} {noun}, and {lacks}: let the load do more", show::grouped(ios))
     })
@@ -170,8 +171,10 @@ pub fn reported_title(table: &Reported) -> String {
     };
     match rows.first().map(|row| &row.figure).filter(|_| all(|a, b| a.metric == b.metric)) {
         None => what.clone(),
-        Some(first) if all(|a, b| a.stage == b.stage) => format!("{}, {what}", of_stage(first)),
-        Some(first) => format!("{}, {what}", of_all(first)),
+        Some(first) if all(|a, b| a.stage == b.stage) => {
+            format!("{}, {what}", name_with_stage(first))
+        }
+        Some(first) => format!("{}, {what}", name_without_stage(first)),
     }
 }
 
@@ -186,7 +189,7 @@ fn ratio_name(figure: &FigureName, other: &FigureName) -> String {
             format!("{} over {}", full_name(figure), other.variant)
         }
         Some(stage) if same && other.variant == figure.variant => {
-            format!("{} over {stage}, {}", of_stage(figure), figure.variant)
+            format!("{} over {stage}, {}", name_with_stage(figure), figure.variant)
         }
         _ => format!("{} over {}", full_name(figure), full_name(other)),
     }
@@ -194,17 +197,17 @@ fn ratio_name(figure: &FigureName, other: &FigureName) -> String {
 
 /// Returns the name with stage and variant: `IOPS of randread in warm, cached`.
 fn full_name(figure: &FigureName) -> String {
-    format!("{}, {}", of_stage(figure), figure.variant)
+    format!("{}, {}", name_with_stage(figure), figure.variant)
 }
 
 /// Returns the name with the stage: `IOPS of randread in warm`.
-fn of_stage(figure: &FigureName) -> String {
+fn name_with_stage(figure: &FigureName) -> String {
     let stage = figure.stage.as_ref().map_or_else(String::new, |stage| format!(" in {stage}"));
-    format!("{}{stage}", of_all(figure))
+    format!("{}{stage}", name_without_stage(figure))
 }
 
 /// Returns the name without the stage: `IOPS of randread`.
-fn of_all(figure: &FigureName) -> String {
+fn name_without_stage(figure: &FigureName) -> String {
     let label = label(&figure.metric);
     let of = figure.operation.as_ref().or(figure.layer.as_ref());
     let of = of.map_or_else(String::new, |of| format!(" of {of}"));

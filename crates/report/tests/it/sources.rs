@@ -243,7 +243,7 @@ fn a_place_at_which_nothing_turns_is_told_as_such_with_the_runs_that_were_looked
     let page_of = |set: &results::ResultSet| markdown(&[given::view(set)]);
     let page = page_of(&set);
     let row = page.lines().find(|line| line.contains("throughput turns")).unwrap();
-    assert!(row.contains("it does not turn, 5 repeats | differs"), "{row}");
+    assert!(row.contains("throughput does not turn, 5 repeats | differs"), "{row}");
     set.cells = fixture::with_a_step(5).cells;
     let page = page_of(&set);
     let row = page.lines().find(|line| line.contains("throughput turns")).unwrap();

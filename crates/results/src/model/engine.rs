@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 pub struct EngineFacts {
     /// `io_uring`, `libaio`, `sync`, `null`, `sim`.
     pub backend: String,
-    /// Number of workers.
+    /// Number of jobs.
     pub jobs: u32,
-    /// Number of I/Os in flight per worker that was asked for.
+    /// Number of I/Os in flight per job that was asked for.
     pub depth: u32,
     /// Tells whether the page cache was bypassed (O_DIRECT).
     pub direct: bool,
@@ -23,7 +23,7 @@ pub struct EngineFacts {
     /// The probe's measurements of each backend before it chose; empty when nothing was probed.
     #[serde(default)]
     pub probe: Vec<ProbeFigure>,
-    /// The actual number of I/Os in flight per worker.
+    /// The actual number of I/Os in flight per job.
     #[serde(default)]
     pub in_flight: Option<DepthFigures>,
     /// I/Os per submitting call; `None` when nothing counted them.

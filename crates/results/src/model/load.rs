@@ -273,7 +273,7 @@ pub struct WorstIo {
     /// Tells whether its target is a file, not a block device; `None` in results of earlier versions.
     #[serde(default)]
     pub file: Option<bool>,
-    /// The worker that drove it, from 0.
+    /// The job that did it, from 0.
     pub job: u32,
 }
 

@@ -42,7 +42,7 @@ const WRITE_ZEROES: u16 = 1 << 6;
 const MULTI_CONN: u16 = 1 << 8;
 
 /// The longest option that is read.
-const LONGEST: u32 = 1 << 16;
+const MAX_OPTION_BYTES: u32 = 1 << 16;
 
 /// Negotiates with a client; tells if it goes on to requests.
 pub fn agree(from: &mut impl Read, to: &mut impl Write, export: Export) -> io::Result<bool> {
@@ -59,7 +59,7 @@ pub fn agree(from: &mut impl Read, to: &mut impl Write, export: Export) -> io::R
             return Err(broken("something other than an option"));
         }
         let (option, length) = (wire::u32(from)?, wire::u32(from)?);
-        if length > LONGEST {
+        if length > MAX_OPTION_BYTES {
             return Err(broken("an option that is too long"));
         }
         let mut data = vec![0; length as usize];

@@ -35,7 +35,7 @@ const ESHUTDOWN: u32 = 108;
 /// Most bytes of one client's requests that are in memory at a time.
 const BUDGET: u64 = 2 * MOST as u64;
 /// Bytes that a request takes besides its data.
-const LEAST: u64 = 512;
+const REQUEST_OVERHEAD_BYTES: u64 = 512;
 
 /// Takes requests until the client goes away, and answers them in the order in which they end.
 pub fn run(
@@ -79,7 +79,7 @@ fn read_all(
         if length > MOST && kind == WRITE {
             return Err(broken("more bytes than a request may have"));
         }
-        let memory = LEAST + data.min(u64::from(MOST));
+        let memory = REQUEST_OVERHEAD_BYTES + data.min(u64::from(MOST));
         budget.take(memory);
         let wish = match kind {
             DISCONNECT => return Ok(()),

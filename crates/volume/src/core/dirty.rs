@@ -41,7 +41,7 @@ impl<K: Copy + Ord + Hash> Dirty<K> {
         self.saving.remove(&key);
     }
 
-    /// The oldest journal block that is needed.
+    /// Sequence number of the oldest journal block that is needed.
     pub fn oldest(&self) -> Option<u64> {
         let waiting = self.order.first().map(|(seq, _)| *seq);
         waiting.into_iter().chain(self.saving.values().copied()).min()

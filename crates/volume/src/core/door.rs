@@ -62,7 +62,7 @@ impl Door {
         &self.superblock.geometry
     }
 
-    /// Takes a message. `end` is the first journal block of the next epoch and the blocks of the volume in use.
+    /// Takes a message. `end` is the sequence number of the first journal block of the next epoch, and the number of blocks of the volume in use.
     pub fn take(&mut self, message: ToDoor, end: (u64, u64), post: &mut Post) {
         match message {
             ToDoor::Submit(request) => {

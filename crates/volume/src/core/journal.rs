@@ -16,7 +16,7 @@ use crate::core::stats::JournalStats;
 use crate::format::{Header, JournalBlock, MOST_ENTRIES, Nonce, Superblock};
 
 /// Slots that only headers may take.
-const KEPT: u64 = 2;
+const HEADER_SLOTS: u64 = 2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
@@ -64,7 +64,8 @@ pub(crate) struct Journal {
 impl Journal {
     pub fn new(superblock: &Superblock, settings: &Settings) -> Self {
         let ring = superblock.geometry.sizes.journal;
-        let threshold = (ring * settings.checkpoint_percent / 100).clamp(1, ring - KEPT - 1);
+        let threshold =
+            (ring * settings.checkpoint_percent / 100).clamp(1, ring - HEADER_SLOTS - 1);
         let next = superblock.first_seq;
         Self {
             ring,
@@ -170,7 +171,7 @@ impl Journal {
         let safe = if self.rules.hold(Rule::TailBeforeReuse) { self.durable } else { tail };
         let room = self.ring.saturating_sub(self.next - safe);
         let blocks = self.pending.len().div_ceil(self.per_block) as u64;
-        let blocks = blocks.min(room.saturating_sub(KEPT));
+        let blocks = blocks.min(room.saturating_sub(HEADER_SLOTS));
         if blocks == 0 && (room == 0 || tail <= self.durable.max(self.written_tail)) {
             if self.written_tail > self.durable {
                 self.phase = Phase::After;

@@ -22,7 +22,7 @@ pub(crate) struct Physical {
     /// Blocks of counts that are newer than on the device.
     dirty: Dirty<u64>,
     saver: Saver<u64>,
-    /// The last journal block whose entries are counted.
+    /// Sequence number of the last journal block whose entries are counted.
     applied: u64,
     save_upto: u64,
     batch: usize,

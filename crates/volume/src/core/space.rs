@@ -1,4 +1,5 @@
-//! Free blocks: counts of what is durable, pins for what is under way. A block is free with neither.
+//! Free blocks. A block has a reference count (durable references) and pins (requests under way); it is free if both are 0.
+//! `number` is the index of a data block, as in [`Geometry::number`].
 
 use rustc_hash::FxHashMap;
 
@@ -38,7 +39,7 @@ impl Space {
         Self { geometry, limit, counts, pins, free, opened, cursor: None, stats }
     }
 
-    /// Adds slabs that were never opened. Returns the numbers of the new blocks of counts.
+    /// Adds slabs that were never opened. Returns the range of the new count blocks, which store reference counts, numbered over the whole volume.
     pub fn grow(&mut self, geometry: Geometry) -> std::ops::Range<u64> {
         let new = self.geometry.count_total()..geometry.count_total();
         self.counts.resize(geometry.data_total() as usize, 0);

@@ -18,7 +18,7 @@ const HEADER: usize = 12;
 /// A sector of counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CountSector {
-    /// The last journal block that is in it.
+    /// Sequence number of the last journal block that is in it.
     pub seq: u64,
     /// The counts.
     pub counts: [u8; COUNTS_PER_SECTOR],

@@ -27,7 +27,7 @@ pub struct Superblock {
     pub generation: u64,
     /// Grows with every start: journal blocks of another epoch are not read.
     pub epoch: u64,
-    /// The first journal block of this epoch.
+    /// Sequence number of the first journal block of this epoch.
     pub first_seq: u64,
     /// Blocks of the volume that are mapped.
     pub logical_used: u64,

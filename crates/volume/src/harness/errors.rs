@@ -1,8 +1,9 @@
-//! Operations that the device fails.
+//! Operations that the device fails, clean stops, and damaged records.
 
 use units::Seed;
 
 use crate::block::{Block, Data};
+use crate::check::Problem;
 use crate::core::{Failure, Policy, Reply, Request, Settings, Verb, Volume};
 use crate::format::State;
 use crate::harness::content;
@@ -174,4 +175,14 @@ fn counts_that_are_damaged_are_made_anew_from_the_map_and_a_damaged_map_is_refus
     let before = disk.medium.clone();
     assert!(rebuild(&mut disk).is_err());
     assert!(disk.medium == before, "nothing is written");
+}
+
+#[test]
+fn a_damaged_root_is_reported_once_by_its_own_block() {
+    let (mut disk, volume) = started(Policy::Sync);
+    let damaged = volume.geometry().roots + 3;
+    drop(volume);
+    disk.cut(&mut Seed(1).generator());
+    disk.medium[damaged as usize].0[50] ^= 1;
+    assert_eq!(crate::check::check(&mut disk).unwrap().problems, [Problem::Damaged(damaged)]);
 }

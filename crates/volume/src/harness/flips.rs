@@ -14,7 +14,7 @@ use crate::harness::run::{addresses, geometry, medium, settings};
 use crate::start::{create, start};
 
 #[test]
-fn a_flipped_byte_of_a_record_is_mended_or_said() {
+fn a_flipped_bit_of_a_record_is_mended_or_reported() {
     let (mut flips, mut reported, mut unread, mut cut_off) = (0, 0, 0, 0);
     for seed in 0..4 {
         let random = &mut Seed(seed).generator();
@@ -76,13 +76,13 @@ fn a_flipped_byte_of_a_record_is_mended_or_said() {
         }
     }
     println!(
-        "{flips} flips, {reported} said, {unread} without effect, {cut_off} ended the journal"
+        "{flips} flips, {reported} reported, {unread} without effect, {cut_off} ended the journal"
     );
     assert!(reported > 0 && unread > 0 && flips > reported, "{flips} {reported} {unread}");
 }
 
 #[test]
-fn a_flipped_byte_of_a_leaf_fails_the_reads_behind_it_and_never_gives_other_data() {
+fn a_flipped_bit_of_a_leaf_fails_the_reads_behind_it_and_never_gives_other_data() {
     let random = &mut Seed(7).generator();
     let geometry = geometry(random);
     let mut disk = Disk::new(medium(geometry.sizes.device, random));

@@ -17,7 +17,7 @@ pub enum RecoveryError {
     /// It is not a volume.
     #[error(transparent)]
     Superblock(#[from] SuperblockError),
-    /// Records are damaged that no replay mends.
+    /// Records are damaged, and the journal cannot repair them.
     #[error("{} block(s) of the volume's records are damaged, the first is {}", .0.len(), .0.first().copied().unwrap_or(0))]
     Damaged(Vec<Pbn>),
 }
@@ -30,15 +30,15 @@ pub(crate) struct Replayed {
     pub logical_used: u64,
     /// Entries that were replayed.
     pub entries: u64,
-    /// The last journal block that was replayed, or the one before the first.
+    /// Sequence number of the last journal block that was replayed; one below `first_seq` if there was none.
     pub end: u64,
-    /// Greater than every journal block ever seen.
+    /// Sequence number above those of all journal blocks seen.
     pub next_seq: u64,
-    /// Places of records that are damaged and that no replay mends.
+    /// Places of records that are damaged and that the journal cannot repair.
     pub damaged: Vec<Pbn>,
 }
 
-/// Reads the newer whole copy of the superblock.
+/// Reads the newer intact copy of the superblock.
 pub(crate) fn superblock(device: &mut dyn Device) -> Result<Superblock, RecoveryError> {
     let mut copies = [Block::default(), Block::default()];
     for (pbn, copy) in copies.iter_mut().enumerate() {
@@ -94,12 +94,7 @@ pub(crate) fn replay(device: &mut dyn Device, rules: Rules) -> Result<Replayed, 
 }
 
 fn above_leaves(device: &mut dyn Device, tree: &mut Tree, key: PageKey) -> Result<(), DeviceError> {
-    let Some(read) = tree.page(device, key)? else {
-        if key.is_root() {
-            tree.damaged.push(key.root);
-        }
-        return Ok(());
-    };
+    let Some(read) = tree.page(device, key)? else { return Ok(()) };
     if key.level > 1 {
         let linked: Vec<_> = (0..ENTRIES).filter(|s| read.page.get(*s).block().is_some()).collect();
         for slot in linked {

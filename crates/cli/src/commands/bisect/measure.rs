@@ -18,7 +18,7 @@ use crate::commands::{lab, run as local};
 use crate::failure::Failure;
 
 /// Names for the copy of the good end that it is compared with; the second is for experiments that use the first.
-const AGAIN: [&str; 2] = ["again", "again-beside-itself"];
+const COPY_NAMES: [&str; 2] = ["again", "again-beside-itself"];
 /// Largest number of questions of an experiment.
 const MOST_QUESTIONS: usize = 6;
 
@@ -115,7 +115,7 @@ impl Bench {
     /// The name of the variant that is compared with the good end.
     fn other_name(&self, other: Option<&str>) -> String {
         let taken = |name: &&&str| !self.facts().variants.iter().any(|v| v.name == **name);
-        let again = || (*AGAIN.iter().find(taken).unwrap_or(&AGAIN[0])).to_owned();
+        let again = || (*COPY_NAMES.iter().find(taken).unwrap_or(&COPY_NAMES[0])).to_owned();
         other.map_or_else(again, str::to_owned)
     }
 

@@ -16,7 +16,7 @@ pub const SCHEMA: u32 = 1;
 /// Its name.
 const FILE: &str = "bisect.json";
 /// The most bytes of it that are read.
-const LONGEST: u64 = 16 << 20;
+const MAX_STATE_BYTES: u64 = 16 << 20;
 /// The beginning of every such file.
 const MARK: &[u8] = b"{\"fathom_bisection\":";
 
@@ -83,7 +83,7 @@ impl State {
     pub fn read(out: &Path) -> Result<Self, Failure> {
         let path = out.join(FILE);
         let help = "name another directory";
-        let text = sys::input::read(&path, LONGEST).map_err(|error| {
+        let text = sys::input::read(&path, MAX_STATE_BYTES).map_err(|error| {
             let message = format!("{} cannot be read: {error}", path.display());
             Failure::usage(message).with_help(help)
         })?;

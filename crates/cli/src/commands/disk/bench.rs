@@ -18,7 +18,7 @@ use crate::outputs::{self, Output, OutputKind};
 use crate::terminal::{Text, answer, json as put_json, say};
 
 /// Requests after which a load ends in any case.
-const MOST: u64 = 2_000_000;
+const MAX_REQUESTS: u64 = 2_000_000;
 /// Nanoseconds of an hour.
 const HOUR: u64 = 3_600_000_000_000;
 /// The largest disk: offsets in a trace have 56 bits.
@@ -76,7 +76,7 @@ fn one(
     };
     let draft = output.begin()?;
     let file = BufWriter::new(draft.file().try_clone().map_err(refused)?);
-    let mut writer = Writer::begin(file, &header, MOST).map_err(refused)?;
+    let mut writer = Writer::begin(file, &header, MAX_REQUESTS).map_err(refused)?;
     let mut lost = None;
     let (reached, ..) = run_on(disk, args.size.0, load, &mut |record| {
         if lost.is_none() {
@@ -127,7 +127,7 @@ fn load(args: &DiskBenchArgs) -> Result<Load, Failure> {
         think: args.think.0,
         ramp: args.ramp.0,
         duration: args.duration.0,
-        most: MOST,
+        most: MAX_REQUESTS,
         seed: args.seed,
     })
 }

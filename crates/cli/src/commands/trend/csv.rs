@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::terminal::{Style, Text, answer, json};
 
 /// Largest text that is read, bytes.
-const LONGEST: u64 = 64 << 20;
+const MAX_TEXT_BYTES: u64 = 64 << 20;
 
 /// A series with the outcome of the test.
 struct Tested<'a> {
@@ -67,7 +67,7 @@ pub fn run(args: &TrendArgs, path: &Path) -> Result<ExitCode, Failure> {
 /// The text of a file, or of standard input.
 fn read(path: &Path, name: &str) -> Result<String, Failure> {
     let stdin = path == Path::new("-");
-    let bytes = if stdin { of_stdin() } else { sys::input::read(path, LONGEST) };
+    let bytes = if stdin { of_stdin() } else { sys::input::read(path, MAX_TEXT_BYTES) };
     let bytes = bytes.map_err(|error| {
         let message = format!("{name} cannot be read: {error}");
         match error.kind() {
@@ -89,9 +89,10 @@ fn read(path: &Path, name: &str) -> Result<String, Failure> {
 
 fn of_stdin() -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    io::stdin().lock().take(LONGEST + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > LONGEST {
-        let why = format!("it is longer than {}, the most that is read", units::Bytes(LONGEST));
+    io::stdin().lock().take(MAX_TEXT_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_TEXT_BYTES {
+        let why =
+            format!("it is longer than {}, the most that is read", units::Bytes(MAX_TEXT_BYTES));
         return Err(io::Error::new(ErrorKind::FileTooLarge, why));
     }
     Ok(bytes)

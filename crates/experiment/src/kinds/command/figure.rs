@@ -25,15 +25,15 @@ const UNIT: Key = key(
 );
 const BETTER: Key = key("better", "higher, lower or neither", "\"lower\"");
 /// Most figures of one command.
-const MOST: usize = 32;
+const MAX_FIGURES: usize = 32;
 
 /// Reads all figures of a command, by name.
 pub(super) fn read(table: Table) -> Result<BTreeMap<String, FigurePlan>, Diagnostic> {
     let at = table.at();
     let figures: Vec<Named<Table>> = table.named_tables(&FIGURE, "A figure")?;
-    if figures.len() > MOST {
+    if figures.len() > MAX_FIGURES {
         let message = format!("{} figures are picked from one command", figures.len());
-        return Err(Diagnostic::at(at, message, format!("pick at most {MOST}")));
+        return Err(Diagnostic::at(at, message, format!("pick at most {MAX_FIGURES}")));
     }
     figures.into_iter().map(figure).collect()
 }

@@ -14,7 +14,7 @@ const TARGET: Key = key(
 const FILES: Key = key("files", "the name of a layout before it", "\"files\"");
 
 /// Largest number of targets of one load.
-const MOST: usize = 16;
+const MAX_TARGETS: usize = 16;
 
 /// Target of a stage, as written.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,9 +66,9 @@ impl WrittenTarget {
 
 fn shares_of(shares: &toml::Table, at: &Spanned<Value>) -> Result<Vec<(String, f64)>, Diagnostic> {
     let wrong = |message: String, help: String| Diagnostic::at(at.span(), message, help);
-    if !(2..=MOST).contains(&shares.len()) {
+    if !(2..=MAX_TARGETS).contains(&shares.len()) {
         let message = format!("A load cannot have {} targets with shares", shares.len());
-        let help = format!("give 2 to {MOST} of them, or one by its name: target = \"...\"");
+        let help = format!("give 2 to {MAX_TARGETS} of them, or one by its name: target = \"...\"");
         return Err(wrong(message, help));
     }
     let mut all = Vec::new();

@@ -48,8 +48,8 @@ impl Places {
     }
 }
 
-/// Returns the range from a key to the end of its value. For `[a.b]` that is the header, which holds the key; a table that only a dotted key
-/// implies has the key's own place.
+/// Returns the range from a key to the end of its value. For a table `[a.b]` this is the range of the header. A table
+/// implied by a dotted key has the range of that key.
 pub(super) fn place(key: &Range<usize>, value: &Range<usize>) -> Range<usize> {
     if value.start >= key.end { key.start..value.end } else { value.clone() }
 }

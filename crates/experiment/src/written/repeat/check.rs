@@ -5,7 +5,7 @@ use std::ops::Range;
 use stats::LEAST_REPEATS;
 use units::Nanos;
 
-use super::{MOST, Repeat};
+use super::{MAX_REPEATS, Repeat};
 use crate::written::diagnostic::{Diagnostic, Mend, RestsOn};
 use crate::written::file::File;
 
@@ -39,15 +39,15 @@ impl Repeat {
             (
                 message,
                 format!(
-                    "write auto, or a number from {LEAST_REPEATS} to {MOST} behind it: auto:12"
+                    "write auto, or a number from {LEAST_REPEATS} to {MAX_REPEATS} behind it: auto:12"
                 ),
             )
-        } else if most.is_some_and(|most| most > MOST) {
+        } else if most.is_some_and(|most| most > MAX_REPEATS) {
             let message = format!("{self} has more repeats than there are looks for");
             (
                 message,
                 format!(
-                    "write auto, or a number up to {MOST} behind it; looks at later repeats are not planned for"
+                    "write auto, or a number up to {MAX_REPEATS} behind it; looks at later repeats are not planned for"
                 ),
             )
         } else if time == Some(Nanos(0)) {
