@@ -92,7 +92,7 @@ fn command(command: &Command) -> Result<ExitCode, Failure> {
         Command::Disk(DiskCommand::Bench(args)) => commands::disk::bench(args),
         Command::Disk(DiskCommand::Replay(args)) => commands::disk::replay(args),
         Command::Disk(DiskCommand::Serve(args)) => commands::disk::serve(args),
-        Command::Trace(TraceCommand::Show(args)) => commands::disk::trace(args),
+        Command::Trace(TraceCommand::Show(args)) => commands::trace::run(args),
         Command::Uvdo(UvdoCommand::Create(args)) => commands::uvdo::create(args),
         Command::Uvdo(UvdoCommand::Start(args)) => commands::uvdo::start(args),
         Command::Uvdo(UvdoCommand::Stop(args)) => commands::uvdo::stop(args),

@@ -111,6 +111,7 @@ mod table;
 #[cfg(test)]
 mod terminal;
 #[cfg(test)]
+mod traces;
 mod trend;
 #[cfg(test)]
 mod unchecked;

@@ -37,6 +37,8 @@ impl Range {
     /// Returns the horizontal axis of a chart: it covers all points and marks, and usually zero where it is proportional.
     pub fn horizontal(chart: &Chart, marks: &[Mark]) -> Option<Self> {
         let (low, high) = chart.x_range(marks)?;
+        // The end of the grid, not its last cell, so that it ends where lines over the same time do.
+        let high = if let Shape::Density(raster) = chart.shape { raster.right } else { high };
         let room = (high - low) * EDGE;
         Some(match (chart.shape, chart.x.scale) {
             (Shape::Bars | Shape::Boxes, _) => {
@@ -57,6 +59,9 @@ impl Range {
 
     /// Returns the vertical axis of a chart.
     pub fn upwards(chart: &Chart) -> Option<Self> {
+        if let Shape::Density(raster) = chart.shape {
+            return Some(Self::linear(raster.low, raster.top));
+        }
         let (low, high) = chart.y_range()?;
         let high = match chart.shape {
             Shape::Stacked => piled(chart),

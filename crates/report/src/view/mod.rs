@@ -42,7 +42,7 @@ mod why;
 pub use alike::{Alike, alike};
 pub use build::view;
 pub use caches::CacheRow;
-pub use chart::{Axis, CELL, Chart, Part, Scale, Series, Shape};
+pub use chart::{Axis, CELL, Chart, Part, Raster, Scale, Series, Shape};
 pub use clock::{StageStart, of_several};
 pub use courses::{CourseRow, Mark};
 pub use effects::{EffectRow, effect_name};
