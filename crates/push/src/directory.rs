@@ -43,7 +43,7 @@ pub(crate) fn store(
     remove_left(dir, &prefix);
     let begin = || Draft::begin_as(&place, MARK, &prefix);
     let (draft, gone) =
-        sys::passing::watched(begin, Draft::unfinished_path).map_err(|error| failed(error))?;
+        sys::passing::watched(begin, Draft::unfinished_path).map_err(failed)?;
     // Held until the file is closed: nobody else takes it for one that was left.
     let _ = flock(draft.file(), FlockOperation::NonBlockingLockExclusive);
     let (mut written, mut hash) = (0, Sha256::new());

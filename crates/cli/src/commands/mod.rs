@@ -21,6 +21,7 @@ pub mod load;
 pub mod load_tree;
 mod logs;
 pub mod pack;
+pub mod push;
 pub mod report;
 pub mod run;
 pub mod shell;
