@@ -80,6 +80,7 @@ fn command(command: &Command) -> Result<ExitCode, Failure> {
         Command::Compare(args) => commands::compare::run(args),
         Command::Pack(args) => commands::pack::pack(args),
         Command::Unpack(args) => commands::pack::unpack(args),
+        Command::Push(args) => commands::push::run(args),
         Command::Export(args) => commands::export::run(args),
         Command::Trend(args) => commands::trend::run(args),
         Command::Bisect(args) => commands::bisect::run(args),

@@ -22,6 +22,7 @@ pub mod load_tree;
 mod logs;
 pub mod pack;
 mod recorded;
+pub mod push;
 pub mod report;
 pub mod run;
 pub mod shell;

@@ -89,6 +89,8 @@ mod page;
 #[cfg(test)]
 mod program;
 #[cfg(test)]
+mod pushed;
+#[cfg(test)]
 mod rebooted;
 #[cfg(test)]
 mod refusals;
