@@ -159,7 +159,7 @@ pub fn maps(
             title: wording::capital(&format!("{} of {}", first.label, scope.name())),
             unit: first.unit,
             keys,
-            levels: numbers.map(|levels| places(&levels, in_flight)),
+            levels: numbers.each_ref().map(|levels| places(levels, in_flight)),
             in_flight,
             groups: groups(panels.filter(|(panel, _)| !panel.cells.is_empty())),
         })
