@@ -1,10 +1,12 @@
 //! The geometry of a chart: ticks, lines, areas, bars and marks, each with its place in the area between the axes. Colours, fonts and sizes are not
 //! known here, so that one drawing fits a screen, a telephone and paper.
 
+mod cells;
 mod path;
 mod range;
 mod ticks;
 
+pub use cells::CellMap;
 use range::Range;
 pub use ticks::Tick;
 

@@ -15,6 +15,7 @@ mod grids;
 mod hero;
 mod inline;
 mod ladders;
+mod maps;
 mod overview;
 mod parts;
 mod plot;
@@ -149,6 +150,7 @@ fn result(index: usize, view: &View) -> Markup {
             (hero::hero(&id, view))
             (parts::navigation(&id, view))
             (charts::answer(&id, index, view))
+            (maps::maps(&id, view))
             (parts::findings(&id, view))
             (expected::expected(&id, view))
             (expected::reported(&id, view))
