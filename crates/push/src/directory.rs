@@ -42,8 +42,7 @@ pub(crate) fn store(
     let prefix = format!(".fathom-{}-", package.sha256.get(..16).unwrap_or_default());
     remove_left(dir, &prefix);
     let begin = || Draft::begin_as(&place, MARK, &prefix);
-    let (draft, gone) =
-        sys::passing::watched(begin, Draft::unfinished_path).map_err(failed)?;
+    let (draft, gone) = sys::passing::watched(begin, Draft::unfinished_path).map_err(failed)?;
     // Held until the file is closed: nobody else takes it for one that was left.
     let _ = flock(draft.file(), FlockOperation::NonBlockingLockExclusive);
     let (mut written, mut hash) = (0, Sha256::new());

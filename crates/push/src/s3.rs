@@ -88,6 +88,9 @@ pub(crate) fn store(
     Ok(if there { Outcome::Replaced } else { Outcome::Stored })
 }
 
+/// The number of an unfinished upload, and the ETag of each part that is there.
+type Unfinished = (String, Vec<Option<String>>);
+
 impl Object<'_> {
     /// Sends a signed request.
     fn ask<'a>(
@@ -244,10 +247,7 @@ impl Object<'_> {
 
     /// Finds an upload of these very bytes that was not completed: its id, and the marks of the parts that are there. A store that does not list
     /// uploads has none.
-    fn begun(
-        &self,
-        on: &mut dyn FnMut(Event),
-    ) -> Result<Option<(String, Vec<Option<String>>)>, PushError> {
+    fn begun(&self, on: &mut dyn FnMut(Event)) -> Result<Option<Unfinished>, PushError> {
         // An empty key is the bucket itself.
         let mut list = self.bucket.get_object(Some(self.credentials), "");
         list.query_mut().insert("prefix", self.key.as_str());

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use units::show;
 
 use super::{HEIGHT, Tick, WIDTH, path};
-use crate::view::{MapLevel, Panel, SweepMap};
+use crate::view::{Diagonal, MapLevel, Panel, SweepMap};
 
 /// Share of a cell that is left free on each side.
 const MARGIN: f64 = 0.03;
@@ -74,15 +74,7 @@ impl CellMap {
         let cells = panel.cells.iter().map(|cell| {
             let [x, y] = [&across[cell.at[0]].name, &up[cell.at[1]].name];
             let best = panel.diagonals.iter().find(|line| line.best == Some(cell.at));
-            let best = best.map_or_else(String::new, |line| {
-                let decided = if line.sure { "fastest" } else { "highest, not decided" };
-                let ratio = if line.ratio.is_empty() {
-                    String::new()
-                } else {
-                    format!(" ({})", line.ratio)
-                };
-                format!("; {decided} with {} in flight{ratio}", show::bytes(line.bytes))
-            });
+            let best = best.map_or_else(String::new, best_text);
             let [of_x, of_y] = &map.keys;
             DrawnCell {
                 path: frame(cell.at),
@@ -128,6 +120,13 @@ impl CellMap {
             below,
         }
     }
+}
+
+/// Describes the best cell of a diagonal.
+fn best_text(line: &Diagonal) -> String {
+    let decided = if line.sure { "fastest" } else { "highest, not decided" };
+    let ratio = if line.ratio.is_empty() { String::new() } else { format!(" ({})", line.ratio) };
+    format!("; {decided} with {} in flight{ratio}", show::bytes(line.bytes))
 }
 
 /// Returns the length of an axis, in cells.

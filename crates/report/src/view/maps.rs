@@ -266,7 +266,7 @@ fn panel(
         let mut on: Vec<&MapCell> = cells.iter().filter(|cell| bytes(cell) == amount).collect();
         on.sort_by_key(|cell| cell.at[0]);
         let split = splits.iter().copied().find(|split| split.outstanding as f64 == amount);
-        let depth = split.and_then(|split| fastest_of(split));
+        let depth = split.and_then(fastest_of);
         let decided = |cell: &&&MapCell| Some(levels[0][cell.at[0]].0) == depth;
         let sound = on.iter().filter(|cell| !cell.spoiled);
         let most = sound.max_by(|a, b| a.value.total_cmp(&b.value));
