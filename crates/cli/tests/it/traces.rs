@@ -133,13 +133,17 @@ fn what_is_no_recording_of_one_device_is_refused_as_advise_refuses_it() {
     };
     let log = replay_log(dir.path());
     let lat = file("a_lat.1.log", b"0, 5, 0, 4096, 8192, 0\n");
+    let notes = file("notes.txt", b"Dear diary,\n1, 2, 3\n");
+    let none = file("none", b"");
+    let empty = file("e.blktrace.0", b"");
+    let flush = file("flush.iolog", b"fio version 3 iolog\n5 /dev/x sync 0 0\n");
     let cases: [(i32, Vec<&str>, &str); 8] = [
         (2, vec![], "required"),
         (2, vec!["/nowhere/x.blktrace.0"], "cannot read /nowhere/x.blktrace.0"),
-        (5, vec![&file("notes.txt", b"Dear diary,\n1, 2, 3\n")], "no trace that is known"),
-        (5, vec![&file("none", b"")], "no trace that is known"),
-        (5, vec![&file("e.blktrace.0", b"")], "no read and no write"),
-        (5, vec![&file("flush.iolog", b"fio version 3 iolog\n5 /dev/x sync 0 0\n")], "flushes 1"),
+        (5, vec![&notes], "no trace that is known"),
+        (5, vec![&none], "no trace that is known"),
+        (5, vec![&empty], "no read and no write"),
+        (5, vec![&flush], "flushes 1"),
         (2, vec![&log, &lat], "different kinds"),
         (2, vec![&log, &log], "are the same"),
     ];

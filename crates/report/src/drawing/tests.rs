@@ -163,7 +163,7 @@ fn neighbours_of_an_even_grid_are_one_line_as_thick_as_their_row() {
     let (lines, cell) = (path.matches('M').count(), WIDTH / 10.1);
     assert_eq!((lines, *thick), (3, 100.0));
     assert!(path.starts_with(&format!("M{:.0} 950h{:.0}", cell * 2.0, cell * 2.0)), "{path}");
-    assert!(path.ends_with(&format!(" 50h{:.0}", cell)), "{path}");
+    assert!(path.ends_with(&format!(" 50h{cell:.0}")), "{path}");
     // The axis is that of the grid, also where its cells are empty.
     assert!(drawing.ends.1 > 10.0 && drawing.y.iter().all(|tick| (0.0..=1.0).contains(&tick.at)));
 }
