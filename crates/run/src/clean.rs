@@ -104,7 +104,7 @@ impl Cleaning {
             left_alone: Vec::new(),
             attributes: BTreeMap::new(),
             devices: result.manifest.devices.clone(),
-            nodes: ground::nodes(&result.transcript),
+            nodes: begun::nodes(&result.transcript),
             unseen: BTreeSet::new(),
             strangers: Vec::new(),
             moved: BTreeMap::new(),

@@ -55,7 +55,6 @@ impl Root {
             made.map_err(|error| cannot_make(path, error))?;
         }
         let directory = open((path, way), into_existing)?;
-        sys::new_file::may_be_in(&directory).map_err(|error| not_allowed_there(path, error))?;
         let (path, way) = (path.to_owned(), way.to_owned());
         if !into_existing {
             return Ok(Self { directory, path, way });
@@ -193,6 +192,7 @@ fn open((path, way): (&Path, &Path), into_existing: bool) -> Result<OwnedFd, Eng
             "name an empty directory, or add --into-existing, which makes a new directory in it and touches nothing else",
         ));
     }
+    sys::new_file::may_be_in(&directory).map_err(|error| not_allowed_there(path, error))?;
     fs::accessat(&directory, ".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS).map_err(
         |error| {
             EngineError::new(

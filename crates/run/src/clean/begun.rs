@@ -169,3 +169,10 @@ fn bindings(template: &str, text: &str) -> BTreeMap<String, String> {
     let whole = |word: &str| Some(word.strip_prefix('{')?.strip_suffix('}')?.to_owned());
     template.zip(text).filter_map(|(word, value)| Some((whole(word)?, value.to_owned()))).collect()
 }
+
+/// Returns the nodes of devices that the lines of a transcript tell, by the names that devices have in braces; later lines come before earlier ones.
+pub(super) fn nodes(lines: &[TranscriptEntry]) -> BTreeMap<String, String> {
+    let bound = lines.iter().flat_map(|line| &line.bound);
+    let of_devices = bound.filter(|(name, _)| name.starts_with("device."));
+    of_devices.map(|(name, node)| (name.clone(), node.clone())).collect()
+}

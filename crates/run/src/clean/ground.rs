@@ -1,21 +1,13 @@
 //! The devices of the run that is cleaned up, found and held by their identities.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use layers::step::Action;
-use results::TranscriptEntry;
 use sys::identity::Identity;
 
 use super::Cleaning;
 use super::stranger::is_stranger;
 use crate::RunError;
-
-/// Returns the nodes of devices that the lines of a transcript tell, by the names that devices have in braces; later lines come before earlier ones.
-pub(super) fn nodes(lines: &[TranscriptEntry]) -> BTreeMap<String, String> {
-    let bound = lines.iter().flat_map(|line| &line.bound);
-    let of_devices = bound.filter(|(name, _)| name.starts_with("device."));
-    of_devices.map(|(name, node)| (name.clone(), node.clone())).collect()
-}
 
 impl Cleaning {
     /// Holds the devices of the run: whatever is opened under their names later has to be what they lead to now.
