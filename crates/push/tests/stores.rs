@@ -1,5 +1,7 @@
 //! Pushes to a directory, and to servers of HTTP PUT and S3 that live in the test.
 
+#![allow(clippy::unwrap_used)]
+
 #[path = "stores/server.rs"]
 mod server;
 
