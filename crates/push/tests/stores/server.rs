@@ -23,6 +23,12 @@ pub struct Behaviour {
     pub break_part: Option<(u16, usize)>,
     /// The connection breaks in the midst of a put, so many times.
     pub break_put: usize,
+    /// The answer to a request that makes the object is lost, so many times.
+    pub lost: usize,
+    /// Objects get marks that do not follow from their bytes.
+    pub own_marks: bool,
+    /// The condition of a request is not known.
+    pub no_condition: bool,
     /// After so many requests somebody else puts an object there.
     pub late: Option<(usize, String, Vec<u8>)>,
 }
@@ -131,6 +137,9 @@ fn one(reader: &mut impl BufRead, mut out: &TcpStream, state: &Mutex<State>) -> 
     if early.is_none() || header("expect").is_none() {
         let most = if breaks { length / 2 } else { length };
         reader.take(most as u64).read_to_end(&mut body).ok()?;
+        if body.len() < most {
+            return None;
+        }
     }
     if breaks {
         return None;
@@ -139,6 +148,12 @@ fn one(reader: &mut impl BufRead, mut out: &TcpStream, state: &Mutex<State>) -> 
         Some(status) => (status, Vec::new(), b"<Error><Code>Told</Code></Error>".to_vec()),
         None => answer(&mut state.lock().unwrap(), method, path, &query, &header, body),
     };
+    let makes = matches!((method, query.contains_key("uploadId")), ("PUT", false) | ("POST", true));
+    let lost = &mut state.lock().unwrap().behaviour.lost;
+    if makes && status == 200 && *lost > 0 {
+        *lost -= 1;
+        return None;
+    }
     let mut head = format!("HTTP/1.1 {status} X\r\n");
     for (name, value) in told {
         head += &format!("{name}: {value}\r\n");
@@ -180,6 +195,9 @@ fn answer<'a>(
     if state.behaviour.no_bucket && (method != "HEAD") {
         return error(404, "NoSuchBucket");
     }
+    if state.behaviour.no_condition && header("if-none-match").is_some() {
+        return error(501, "NotImplemented");
+    }
     if header("content-md5").is_some_and(|sum| sum != STANDARD.encode(Md5::digest(&body))) {
         return error(400, "BadDigest");
     }
@@ -195,7 +213,10 @@ fn answer<'a>(
         },
         (None, "GET") if query.contains_key("uploads") => list_uploads(state),
         (None, "HEAD" | "GET") => match state.objects.get(path) {
-            Some((bytes, mark)) => (200, vec![("etag", format!("\"{mark}\""))], bytes.clone()),
+            Some((bytes, mark)) => {
+                let mark = if state.behaviour.own_marks { "x" } else { mark };
+                (200, vec![("etag", format!("\"{mark}\""))], bytes.clone())
+            }
             None => error(404, "NoSuchKey"),
         },
         (None, "PUT") => {
