@@ -170,9 +170,8 @@ fn what_came_there_meanwhile_stays() {
 #[test]
 fn an_answer_that_was_lost_is_found_out_and_no_mark_or_condition_is_needed() {
     let dir = tempfile::tempdir().unwrap();
-    let forms: [(fn(&Server) -> Destination, usize); 3] =
-        [(s3, 70_000), (s3, LARGE), (http, 70_000)];
-    for (to, bytes) in forms {
+    let forms: [fn(&Server) -> Destination; 3] = [s3, s3, http];
+    for (to, bytes) in forms.into_iter().zip([70_000, LARGE, 70_000]) {
         let one = package(dir.path(), "r.fathom", bytes, 1);
         let server = Server::new(Behaviour { lost: 1, ..Behaviour::default() });
         let (done, notes) = pushed(&to(&server), &one, false);
