@@ -68,8 +68,12 @@ impl Destination {
             return Ok(Self::Directory(text.into()));
         };
         let wrong = |why: &str| PushError::new(Kind::Usage, format!("{text}: {why}"), FORMS);
-        let url = Url::parse(text).map_err(|error| wrong(&error.to_string()))?;
-        if !url.username().is_empty() || url.password().is_some() {
+        let url = Url::parse(text);
+        // What cannot be read is not repeated either where it may hold a password.
+        let names = url.as_ref().map_or(text.contains('@'), |url| {
+            !url.username().is_empty() || url.password().is_some()
+        });
+        if names {
             let what =
                 format!("{scheme}: a name and a password in an address would be kept in results");
             let help = format!(
@@ -77,6 +81,7 @@ impl Destination {
             );
             return Err(PushError::new(Kind::Usage, what, help));
         }
+        let url = url.map_err(|error| wrong(&error.to_string()))?;
         if url.query().is_some() || url.fragment().is_some() {
             return Err(wrong("a destination has no ? and no #"));
         }
@@ -278,9 +283,11 @@ mod tests {
         ] {
             assert_eq!(read(text, &KEYS).unwrap_err().kind, Kind::Usage, "{text}");
         }
-        let error = read("https://me:secret@server/", &[]).unwrap_err();
-        assert!(!format!("{error:?}").contains("secret@"), "{error:?}");
-        assert!(error.help.unwrap().contains(AUTHORIZATION));
+        for text in ["https://me:secret@server/", "https://me:secret@no server/"] {
+            let error = read(text, &[]).unwrap_err();
+            assert!(!format!("{error:?}").contains("secret@"), "{error:?}");
+            assert!(error.help.unwrap().contains(AUTHORIZATION));
+        }
         let error = read("s3://bucket/", &[("HOME", "/no-such")]).unwrap_err();
         assert_eq!(error.kind, Kind::Environment);
         assert!(error.what.contains("/no-such/.aws/credentials"), "{error}");

@@ -64,6 +64,9 @@ pub(crate) fn store(
     }
     let plan = Plan::of(package, package.open()?);
     let plan = plan.map_err(|error| PushError::file(&package.path, &error))?;
+    if plan.sha256 != package.sha256 {
+        return Err(PushError::changed(&package.path));
+    }
     let object = Object {
         client: Client::new(store.bucket.base_url().scheme(), store.certificates.as_deref())?,
         bucket: &store.bucket,

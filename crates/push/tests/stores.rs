@@ -1,5 +1,7 @@
 //! Pushes to a directory, and to servers of HTTP PUT and S3 that live in the test.
 
+#![allow(clippy::unwrap_used)]
+
 #[path = "stores/server.rs"]
 mod server;
 
@@ -162,6 +164,45 @@ fn what_came_there_meanwhile_stays() {
             }
             assert_eq!(server.object(KEY).unwrap(), bytes);
         }
+    }
+}
+
+#[test]
+fn an_answer_that_was_lost_is_found_out_and_no_mark_or_condition_is_needed() {
+    let dir = tempfile::tempdir().unwrap();
+    let forms: [fn(&Server) -> Destination; 3] = [s3, s3, http];
+    for (to, bytes) in forms.into_iter().zip([70_000, LARGE, 70_000]) {
+        let one = package(dir.path(), "r.fathom", bytes, 1);
+        let server = Server::new(Behaviour { lost: 1, ..Behaviour::default() });
+        let (done, notes) = pushed(&to(&server), &one, false);
+        assert_eq!(done.unwrap(), Outcome::Stored, "{bytes}: {notes}");
+        assert_eq!(notes.matches("again").count(), 1, "{bytes}: {notes}");
+        assert_eq!(server.object(KEY).unwrap(), fs::read(&one.path).unwrap());
+    }
+    for bytes in [70_000, LARGE] {
+        let one = package(dir.path(), "r.fathom", bytes, 1);
+        let behaviour = Behaviour { own_marks: true, no_condition: true, ..Behaviour::default() };
+        let server = Server::new(behaviour);
+        assert_eq!(pushed(&s3(&server), &one, false).0.unwrap(), Outcome::Stored);
+        assert_eq!(pushed(&s3(&server), &one, false).0.unwrap(), Outcome::AlreadyThere);
+        let other = package(dir.path(), "r.fathom", bytes, 2);
+        assert_eq!(pushed(&s3(&server), &other, false).0.unwrap_err().kind, Kind::Refused);
+    }
+}
+
+#[test]
+fn a_package_that_was_changed_goes_to_no_server() {
+    let dir = tempfile::tempdir().unwrap();
+    let forms: [fn(&Server) -> Destination; 2] = [s3, http];
+    for to in forms {
+        let one = package(dir.path(), "r.fathom", 70_000, 1);
+        let mut bytes = fs::read(&one.path).unwrap();
+        bytes[MARK.len()] ^= 1;
+        fs::write(&one.path, bytes).unwrap();
+        let server = Server::new(Behaviour::default());
+        let error = pushed(&to(&server), &one, false).0.unwrap_err();
+        assert!(error.what.contains("was changed"), "{error}");
+        assert_eq!(server.object(KEY), None);
     }
 }
 

@@ -67,7 +67,11 @@ pub fn after_run(outcome: RunOutcome, out: &Path, to: &str, as_json: bool) -> Ex
         say(&format!("not sent, as it was interrupted: {later} does it"));
         return ExitCode::SUCCESS;
     }
-    match destination(to).and_then(|to| send(out, &to, false)) {
+    let sent = destination(to).and_then(|to| {
+        apart(out, &to)?;
+        send(out, &to, false)
+    });
+    match sent {
         Ok((_, mut line)) => {
             if as_json {
                 line["event"] = json!("pushed");

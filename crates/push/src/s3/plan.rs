@@ -3,6 +3,7 @@
 use std::io;
 
 use md5::{Digest, Md5};
+use sha2::Sha256;
 
 use crate::package::{Package, each_chunk, hex};
 
@@ -22,6 +23,8 @@ pub(crate) struct Plan {
     pub sums: Vec<[u8; 16]>,
     /// MD5 of the whole.
     pub sum: [u8; 16],
+    /// SHA-256 of the whole, hexadecimal.
+    pub sha256: String,
 }
 
 /// Returns the size of the parts of so many bytes.
@@ -34,8 +37,10 @@ impl Plan {
     pub(crate) fn of(package: &Package, from: impl io::Read) -> io::Result<Self> {
         let part = part_size(package.bytes);
         let (mut all, mut one, mut left, mut sums) = (Md5::new(), Md5::new(), part, Vec::new());
+        let mut sha256 = Sha256::new();
         each_chunk(from, |mut chunk| {
             all.update(chunk);
+            sha256.update(chunk);
             while !chunk.is_empty() {
                 let most = usize::try_from(left).unwrap_or(usize::MAX).min(chunk.len());
                 let (now, rest) = chunk.split_at(most);
@@ -52,7 +57,7 @@ impl Plan {
         if left < part || sums.is_empty() {
             sums.push(one.finalize().into());
         }
-        Ok(Self { part, sums, sum: all.finalize().into() })
+        Ok(Self { part, sums, sum: all.finalize().into(), sha256: hex(&sha256.finalize()) })
     }
 
     /// Tells whether it is sent in one piece.

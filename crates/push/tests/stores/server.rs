@@ -23,6 +23,12 @@ pub struct Behaviour {
     pub break_part: Option<(u16, usize)>,
     /// The connection breaks in the midst of a put, so many times.
     pub break_put: usize,
+    /// The answer to a request that makes the object is lost, so many times.
+    pub lost: usize,
+    /// Objects get marks that do not follow from their bytes.
+    pub own_marks: bool,
+    /// The condition of a request is not known.
+    pub no_condition: bool,
     /// After so many requests somebody else puts an object there.
     pub late: Option<(usize, String, Vec<u8>)>,
 }
@@ -131,6 +137,9 @@ fn one(reader: &mut impl BufRead, mut out: &TcpStream, state: &Mutex<State>) -> 
     if early.is_none() || header("expect").is_none() {
         let most = if breaks { length / 2 } else { length };
         reader.take(most as u64).read_to_end(&mut body).ok()?;
+        if body.len() < most {
+            return None;
+        }
     }
     if breaks {
         return None;
@@ -139,6 +148,12 @@ fn one(reader: &mut impl BufRead, mut out: &TcpStream, state: &Mutex<State>) -> 
         Some(status) => (status, Vec::new(), b"<Error><Code>Told</Code></Error>".to_vec()),
         None => answer(&mut state.lock().unwrap(), method, path, &query, &header, body),
     };
+    let makes = matches!((method, query.contains_key("uploadId")), ("PUT", false) | ("POST", true));
+    let lost = &mut state.lock().unwrap().behaviour.lost;
+    if makes && status == 200 && *lost > 0 {
+        *lost -= 1;
+        return None;
+    }
     let mut head = format!("HTTP/1.1 {status} X\r\n");
     for (name, value) in told {
         head += &format!("{name}: {value}\r\n");
@@ -156,6 +171,14 @@ type Answer = (u16, Vec<(&'static str, String)>, Vec<u8>);
 
 const NS: &str = "xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"";
 
+fn told(text: String) -> Answer {
+    (200, Vec::new(), text.into_bytes())
+}
+
+fn error(status: u16, code: &str) -> Answer {
+    (status, Vec::new(), format!("<Error><Code>{code}</Code></Error>").into_bytes())
+}
+
 fn answer<'a>(
     state: &mut State,
     method: &str,
@@ -169,101 +192,105 @@ fn answer<'a>(
         let mark = mark(&bytes);
         state.objects.insert(key, (bytes, mark));
     }
-    let error = |status, code: &str| {
-        (status, Vec::new(), format!("<Error><Code>{code}</Code></Error>").into_bytes())
-    };
     if state.behaviour.no_bucket && (method != "HEAD") {
         return error(404, "NoSuchBucket");
+    }
+    if state.behaviour.no_condition && header("if-none-match").is_some() {
+        return error(501, "NotImplemented");
     }
     if header("content-md5").is_some_and(|sum| sum != STANDARD.encode(Md5::digest(&body))) {
         return error(400, "BadDigest");
     }
-    let upload = query.get("uploadId").map(|id| (*id).to_owned());
     let there = state.objects.contains_key(path) && header("if-none-match") == Some("*");
-    match (method, &upload) {
-        ("HEAD" | "GET", None) if !query.contains_key("uploads") => match state.objects.get(path) {
-            Some((bytes, mark)) => (200, vec![("etag", format!("\"{mark}\""))], bytes.clone()),
+    match (query.get("uploadId"), method) {
+        (Some(id), "PUT") => put_part(state, id, query["partNumber"], body),
+        (Some(id), "GET") => list_parts(state, id),
+        (Some(_), "POST") | (None, "PUT") if there => error(412, "PreconditionFailed"),
+        (Some(id), "POST") => complete(state, id, path, &String::from_utf8(body).unwrap()),
+        (Some(id), _) => match state.uploads.remove(*id) {
+            Some(_) => (204, Vec::new(), Vec::new()),
+            None => error(404, "NoSuchUpload"),
+        },
+        (None, "GET") if query.contains_key("uploads") => list_uploads(state),
+        (None, "HEAD" | "GET") => match state.objects.get(path) {
+            Some((bytes, mark)) => {
+                let mark = if state.behaviour.own_marks { "x" } else { mark };
+                (200, vec![("etag", format!("\"{mark}\""))], bytes.clone())
+            }
             None => error(404, "NoSuchKey"),
         },
-        ("GET", None) => {
-            let each = |(id, (key, _)): (&String, &(String, _))| {
-                let key = key.trim_start_matches("/bucket/");
-                format!("<Upload><Key>{key}</Key><UploadId>{id}</UploadId></Upload>")
-            };
-            let all: String = state.uploads.iter().map(each).collect();
-            let text = format!(
-                "<ListMultipartUploadsResult {NS}><IsTruncated>false</IsTruncated>{all}</ListMultipartUploadsResult>"
-            );
-            (200, Vec::new(), text.into_bytes())
-        }
-        ("PUT", None) => {
-            if there {
-                return error(412, "PreconditionFailed");
-            }
+        (None, "PUT") => {
             let mark = mark(&body);
             state.objects.insert(path.to_owned(), (body, mark));
-            (200, Vec::new(), Vec::new())
+            told(String::new())
         }
-        ("POST", None) => {
-            state.begun += 1;
-            let id = format!("u{}", state.begun);
-            state.uploads.insert(id.clone(), (path.to_owned(), BTreeMap::new()));
-            let text = format!(
-                "<InitiateMultipartUploadResult {NS}><UploadId>{id}</UploadId></InitiateMultipartUploadResult>"
-            );
-            (200, Vec::new(), text.into_bytes())
-        }
-        (_, Some(id)) => {
-            let Some((_, parts)) = state.uploads.get_mut(id) else {
-                return error(404, "NoSuchUpload");
-            };
-            match method {
-                "PUT" => {
-                    let etag = format!("\"{}\"", mark(&body));
-                    parts.insert(query["partNumber"].parse().unwrap(), body);
-                    (200, vec![("etag", etag)], Vec::new())
-                }
-                "GET" => {
-                    let each = |(number, bytes): (&u16, &Vec<u8>)| {
-                        format!(
-                            "<Part><PartNumber>{number}</PartNumber><LastModified>x</LastModified><ETag>&quot;{}&quot;</ETag><Size>{}</Size></Part>",
-                            mark(bytes),
-                            bytes.len()
-                        )
-                    };
-                    let all: String = parts.iter().map(each).collect();
-                    let text = format!(
-                        "<ListPartsResult {NS}><MaxParts>1000</MaxParts><IsTruncated>false</IsTruncated>{all}</ListPartsResult>"
-                    );
-                    (200, Vec::new(), text.into_bytes())
-                }
-                "POST" => {
-                    if there {
-                        return error(412, "PreconditionFailed");
-                    }
-                    let text = String::from_utf8(body).unwrap();
-                    let named = parts.values().filter(|part| text.contains(&mark(part))).count();
-                    if named != parts.len() || text.matches("<PartNumber>").count() != named {
-                        return error(400, "InvalidPart");
-                    }
-                    let sums: Vec<_> = parts.values().flat_map(|part| Md5::digest(part)).collect();
-                    let mark = format!("{}-{}", mark(&sums), parts.len());
-                    let whole = parts.values().flatten().copied().collect();
-                    state.uploads.remove(id);
-                    state.objects.insert(path.to_owned(), (whole, mark.clone()));
-                    let text = format!(
-                        "<CompleteMultipartUploadResult {NS}><ETag>\"{mark}\"</ETag></CompleteMultipartUploadResult>"
-                    );
-                    (200, Vec::new(), text.into_bytes())
-                }
-                _ => {
-                    state.uploads.remove(id);
-                    (204, Vec::new(), Vec::new())
-                }
-            }
-        }
+        (None, "POST") => begin(state, path),
         _ => error(405, "MethodNotAllowed"),
     }
+}
+
+fn begin(state: &mut State, path: &str) -> Answer {
+    state.begun += 1;
+    let id = format!("u{}", state.begun);
+    state.uploads.insert(id.clone(), (path.to_owned(), BTreeMap::new()));
+    told(format!(
+        "<InitiateMultipartUploadResult {NS}><UploadId>{id}</UploadId></InitiateMultipartUploadResult>"
+    ))
+}
+
+fn list_uploads(state: &State) -> Answer {
+    let each = |(id, (key, _)): (&String, &(String, _))| {
+        let key = key.trim_start_matches("/bucket/");
+        format!("<Upload><Key>{key}</Key><UploadId>{id}</UploadId></Upload>")
+    };
+    let all: String = state.uploads.iter().map(each).collect();
+    told(format!(
+        "<ListMultipartUploadsResult {NS}><IsTruncated>false</IsTruncated>{all}</ListMultipartUploadsResult>"
+    ))
+}
+
+fn put_part(state: &mut State, id: &str, number: &str, body: Vec<u8>) -> Answer {
+    let Some((_, parts)) = state.uploads.get_mut(id) else {
+        return error(404, "NoSuchUpload");
+    };
+    let etag = format!("\"{}\"", mark(&body));
+    parts.insert(number.parse().unwrap(), body);
+    (200, vec![("etag", etag)], Vec::new())
+}
+
+fn list_parts(state: &State, id: &str) -> Answer {
+    let Some((_, parts)) = state.uploads.get(id) else {
+        return error(404, "NoSuchUpload");
+    };
+    let each = |(number, bytes): (&u16, &Vec<u8>)| {
+        format!(
+            "<Part><PartNumber>{number}</PartNumber><LastModified>x</LastModified><ETag>&quot;{}&quot;</ETag><Size>{}</Size></Part>",
+            mark(bytes),
+            bytes.len()
+        )
+    };
+    let all: String = parts.iter().map(each).collect();
+    told(format!(
+        "<ListPartsResult {NS}><MaxParts>1000</MaxParts><IsTruncated>false</IsTruncated>{all}</ListPartsResult>"
+    ))
+}
+
+fn complete(state: &mut State, id: &str, path: &str, text: &str) -> Answer {
+    let Some((_, parts)) = state.uploads.get(id) else {
+        return error(404, "NoSuchUpload");
+    };
+    let named = parts.values().filter(|part| text.contains(&mark(part))).count();
+    if named != parts.len() || text.matches("<PartNumber>").count() != named {
+        return error(400, "InvalidPart");
+    }
+    let sums: Vec<_> = parts.values().flat_map(Md5::digest).collect();
+    let mark = format!("{}-{}", mark(&sums), parts.len());
+    let whole = parts.values().flatten().copied().collect();
+    state.uploads.remove(id);
+    state.objects.insert(path.to_owned(), (whole, mark.clone()));
+    told(format!(
+        "<CompleteMultipartUploadResult {NS}><ETag>\"{mark}\"</ETag></CompleteMultipartUploadResult>"
+    ))
 }
 
 fn mark(bytes: &[u8]) -> String {
