@@ -12,19 +12,8 @@ mod s3;
 
 pub use destination::{AUTHORIZATION, Destination};
 pub use error::{Kind, PushError};
-pub use event::Event;
+pub use event::{Event, Outcome};
 pub use package::Package;
-
-/// State of a store after a push.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    /// It is new there.
-    Stored,
-    /// It took the place of other bytes.
-    Replaced,
-    /// The same bytes were there already; nothing was sent.
-    AlreadyThere,
-}
 
 /// Brings a packed result to a store. An object of the same name with other bytes is left alone unless `replace` is set. `on` is called with the
 /// bytes that the store has of it so far, and with each note.

@@ -2,12 +2,12 @@
 //! time. The I/Os are streamed; memory does not grow with them.
 
 mod grid;
+mod histogram;
 mod runs;
 mod seeks;
 mod sizes;
 
 use disk::Op;
-use hdrhistogram::Histogram;
 use serde::Serialize;
 
 use crate::access::Access;
@@ -25,15 +25,8 @@ use seeks::Seeks;
 pub use sizes::SizeCount;
 use sizes::Sizes;
 
-/// Significant digits of percentiles.
-const DIGITS: u8 = 3;
 /// Sizes that are shown of each operation.
 const SIZES: usize = 4;
-
-/// Returns an empty histogram of bytes on a device.
-fn histogram() -> Result<Histogram<u64>> {
-    Ok(Histogram::new_with_bounds(1, 1 << 62, DIGITS)?)
-}
 
 /// The I/Os of one operation.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -7,7 +7,7 @@ use crate::access::Access;
 use crate::error::Result;
 use crate::streams::Streams;
 
-use super::histogram;
+use super::histogram::histogram;
 
 /// The ends of the classes of lengths, bytes; a last class has none.
 pub const RUN_CLASSES: [u64; 6] = [16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20];

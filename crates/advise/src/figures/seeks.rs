@@ -4,7 +4,7 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 
 use super::grid::COLUMNS;
-use super::histogram;
+use super::histogram::histogram;
 use crate::access::Access;
 use crate::error::Result;
 

@@ -3,6 +3,7 @@
 mod charts;
 mod document;
 mod page;
+mod shown;
 mod text;
 mod words;
 
@@ -22,12 +23,7 @@ use crate::failure::Failure;
 use crate::outputs::{self, Input, Output, OutputKind};
 use crate::render::advise::AdviseView;
 use crate::terminal::{Out, answer, json, note_lost_output};
-
-/// A recording with its figures.
-struct Shown {
-    trace: Trace,
-    figures: Figures,
-}
+use shown::Shown;
 
 pub fn run(args: &TraceShowArgs) -> Result<ExitCode, Failure> {
     let page = args.output.as_ref().map(|path| Output {

@@ -5,7 +5,7 @@ use disk::Op;
 use disk::trace::Trace as DiskTrace;
 use serde_json::{Map, Value, json};
 
-use super::Shown;
+use super::shown::Shown;
 use crate::commands::disk::trace as disk_trace;
 
 /// Returns the figures of a recording, and the further facts of a modelled disk.

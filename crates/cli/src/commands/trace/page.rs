@@ -2,7 +2,8 @@
 
 use report::html::{Block, Sheet};
 
-use super::{Shown, charts, words};
+use super::shown::Shown;
+use super::{charts, words};
 use crate::commands::recorded;
 
 /// Returns the page: the pictures first, then what they consist of.

@@ -5,7 +5,8 @@ use disk::Op;
 use disk::trace::Trace as DiskTrace;
 use units::show::{bytes, grouped, nanos};
 
-use super::{Shown, words};
+use super::shown::Shown;
+use super::words;
 use crate::commands::disk::{table, trace as disk_trace};
 use crate::commands::recorded;
 use crate::terminal::{Style, Text};
