@@ -301,6 +301,8 @@ mod tests {
         "load content_profile",
         "pack >output",
         "report >output",
+        "show >output",
+        "show files",
         "trend csv",
         "unpack file",
     ];
