@@ -138,7 +138,7 @@ A minute of a device is recorded with `blktrace -d /dev/vg/lv -o lv -w 60`.
 Examples:
   fathom load work.img --size 1G --ops randread=70,randwrite=30 --duration 5s --io-log work.log
   fathom trace show work.log
-  fathom trace show work.log -o work.html
+  fathom trace show work.log -o trace.html
   fathom trace show writes.trace
   fathom trace show writes.trace --csv | head
   fathom trace show /srv/lv.blktrace.* -o lv.html

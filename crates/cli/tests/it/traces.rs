@@ -155,7 +155,7 @@ fn what_is_no_recording_of_one_device_is_refused_as_advise_refuses_it() {
     let other =
         file("y.iolog", b"fio version 3 iolog\n5 /dev/y read 0 4096\n9 /dev/y read 0 512\n");
     let answer = expect(2, &["trace", "show", &log, &other]);
-    assert!(answer.err.contains("/dev/x and /dev/y"), "{}", answer.err);
+    assert!(answer.err.contains("/dev/x, /dev/y"), "{}", answer.err);
 }
 
 #[test]

@@ -36,9 +36,11 @@ impl Range {
 
     /// Returns the horizontal axis of a chart: it covers all points and marks, and usually zero where it is proportional.
     pub fn horizontal(chart: &Chart, marks: &[Mark]) -> Option<Self> {
-        let (low, high) = chart.x_range(marks)?;
-        // The end of the grid, not its last cell, so that it ends where lines over the same time do.
-        let high = if let Shape::Density(raster) = chart.shape { raster.right } else { high };
+        let (low, high) = match chart.shape {
+            // The whole grid, not its cells, so that all pictures and lines over the same time have one axis.
+            Shape::Density(raster) => (0.0, raster.right),
+            _ => chart.x_range(marks)?,
+        };
         let room = (high - low) * EDGE;
         Some(match (chart.shape, chart.x.scale) {
             (Shape::Bars | Shape::Boxes, _) => {
