@@ -102,6 +102,11 @@ impl Analysis {
         (self.window_ns, self.blocks.windows().map(bytes).collect())
     }
 
+    /// Returns the blocks of 4 KiB that were touched.
+    pub fn blocks(&self) -> &Shards {
+        &self.blocks
+    }
+
     /// Returns the chunk sizes in bytes, each with its chunks.
     pub fn chunks(&self) -> &[(u64, Shards)] {
         &self.chunks

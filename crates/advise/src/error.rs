@@ -45,6 +45,9 @@ pub enum Error {
         /// The files to name instead.
         help: &'static str,
     },
+    /// A histogram cannot be made.
+    #[error("a histogram cannot be made: {0}")]
+    Histogram(#[from] hdrhistogram::CreationError),
     /// There is no read or write in any of the files.
     #[error("there is no read and no write in {}{}", names(paths), besides(others))]
     Empty {
@@ -80,6 +83,7 @@ impl Error {
                 "run fio with log_offset=1 and without log_avg_msec, so that each I/O has its line"
             }
             Self::DoNotBelongTogether { help, .. } => help,
+            Self::Histogram(_) => "report this as a mistake of Fathom",
             Self::Empty { .. } => {
                 "record while the load runs: blktrace -d DEVICE -w 600 writes ten minutes of it"
             }

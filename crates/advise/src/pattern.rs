@@ -4,9 +4,8 @@ use disk::Op;
 use serde::Serialize;
 
 use crate::access::Access;
+use crate::streams::Streams;
 
-/// Number of recent I/O ends that are remembered for each operation: the largest number of sequential streams that are told apart.
-const STREAMS: usize = 32;
 /// Block of VDO, bytes: a write that is not made of whole blocks costs a read before it.
 const BLOCK: u64 = reduce::BLOCK as u64;
 
@@ -34,7 +33,7 @@ impl OpCounts {
 #[derive(Debug, Clone, Default)]
 pub struct Pattern {
     ops: [OpCounts; Op::ALL.len()],
-    ends: [[u64; STREAMS]; Op::ALL.len()],
+    streams: [Streams; Op::ALL.len()],
     end: u64,
 }
 
@@ -42,7 +41,7 @@ impl Pattern {
     /// Counts an I/O; returns whether it goes on where one of the last of its operation ended.
     pub fn add(&mut self, access: &Access) -> bool {
         let at = Op::ALL.iter().position(|op| *op == access.op).unwrap_or(0);
-        let (counts, ends) = (&mut self.ops[at], &mut self.ends[at]);
+        let counts = &mut self.ops[at];
         counts.ios += 1;
         counts.bytes = counts.bytes.saturating_add(access.bytes);
         let whole = access.offset.is_multiple_of(BLOCK) && access.bytes.is_multiple_of(BLOCK);
@@ -50,16 +49,10 @@ impl Pattern {
         if access.bytes == 0 {
             return false;
         }
-        // An end of 0 is an unused entry: a first I/O at offset 0 continues no stream.
-        let stream = ends.iter().position(|end| *end == access.offset && *end > 0);
-        counts.sequential += u64::from(stream.is_some());
-        // The stream that continued last comes first; the one that has been idle longest is dropped.
-        if let Some(before) = ends.get_mut(..=stream.unwrap_or(STREAMS - 1)) {
-            before.rotate_right(1);
-        }
-        ends[0] = access.end();
+        let goes_on = self.streams[at].take(access.offset, access.bytes).goes_on;
+        counts.sequential += u64::from(goes_on);
         self.end = self.end.max(access.end());
-        stream.is_some()
+        goes_on
     }
 
     /// Returns the counts of an operation.

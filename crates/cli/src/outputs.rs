@@ -46,6 +46,7 @@ impl OutputKind {
             Self::Page(Page::Results) => "page of results",
             Self::Page(Page::Estimate) => "page of an estimate",
             Self::Page(Page::Advice) => "page of advice",
+            Self::Page(Page::Trace) => "page of a trace",
             Self::Packed => "packed result",
             Self::Sources => "table of expectations and sources",
             Self::Profile => "profile",
@@ -300,6 +301,8 @@ mod tests {
         "load content_profile",
         "pack >output",
         "report >output",
+        "show >output",
+        "show files",
         "trend csv",
         "unpack file",
     ];

@@ -40,6 +40,14 @@ impl Draft {
     /// # Errors
     /// When something else is there, or no file can be made there.
     pub fn begin(place: &Path, mark: &[u8]) -> io::Result<Self> {
+        Self::begin_as(place, mark, ".fathom-")
+    }
+
+    /// Begins a file as [`Draft::begin`] does, whose name begins with `prefix` until it is finished.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn begin_as(place: &Path, mark: &[u8], prefix: &str) -> io::Result<Self> {
         let linked = fs::symlink_metadata(place).is_ok_and(|found| found.is_symlink());
         let old = match fs::metadata(place) {
             Ok(found) if is_stream(&found) => {
@@ -54,7 +62,7 @@ impl Draft {
         sys::new_file::may_be_at(&place)?;
         let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty());
         let file = tempfile::Builder::new()
-            .prefix(".fathom-")
+            .prefix(prefix)
             .permissions(Permissions::from_mode(0o666))
             .tempfile_in(folder.unwrap_or(Path::new(".")))?;
         if let Some(old) = &old {

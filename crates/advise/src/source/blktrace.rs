@@ -230,8 +230,7 @@ pub(super) fn scan(path: &Path, count: &mut dyn FnMut()) -> Result<FileSummary> 
         }
         counted[at] += 1;
         *devices.entry(event.device).or_default() += 1;
-        summary.first_ns = summary.first_ns.min(access.at_ns);
-        summary.last_ns = summary.last_ns.max(access.at_ns);
+        summary.cover(&access);
     }
     summary.cut = events.cut;
     if devices.len() > 1 {

@@ -11,7 +11,11 @@ use super::file::{Accesses, FileKind, FileSummary, failed, is_valid, open};
 use crate::access::Access;
 use crate::error::{Error, Result};
 
-fn read_disk_trace(path: &Path) -> Result<Trace> {
+/// Reads the trace of a modelled disk, packed or not, with what only such a trace has: the disk, and the latency of each request.
+///
+/// # Errors
+/// If the file cannot be read, or is not such a trace, or is damaged.
+pub fn read_disk_trace(path: &Path) -> Result<Trace> {
     Trace::read(open(path)?).map_err(|why| Error::Damaged { path: path.to_path_buf(), why })
 }
 

@@ -58,6 +58,12 @@ pub struct FileSummary {
     pub(super) first_ns: u64,
     #[serde(skip)]
     pub(super) last_ns: u64,
+    /// The first byte that any of its I/Os covers.
+    #[serde(skip)]
+    pub(super) low: u64,
+    /// The first byte behind all of them.
+    #[serde(skip)]
+    pub(super) end: u64,
 }
 
 fn shown<S: serde::Serializer>(path: &Path, out: S) -> Result<S::Ok, S::Error> {
@@ -79,13 +85,24 @@ impl FileSummary {
             cut: false,
             first_ns: u64::MAX,
             last_ns: 0,
+            low: u64::MAX,
+            end: 0,
+        }
+    }
+
+    /// Widens the times and the addresses of the file by those of an I/O.
+    pub(super) fn cover(&mut self, access: &Access) {
+        self.first_ns = self.first_ns.min(access.at_ns);
+        self.last_ns = self.last_ns.max(access.at_ns);
+        if access.bytes > 0 {
+            self.low = self.low.min(access.offset);
+            self.end = self.end.max(access.end());
         }
     }
 
     pub(super) fn count(&mut self, access: &Access) {
         self.ios += 1;
-        self.first_ns = self.first_ns.min(access.at_ns);
-        self.last_ns = self.last_ns.max(access.at_ns);
+        self.cover(access);
     }
 }
 

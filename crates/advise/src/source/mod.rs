@@ -8,11 +8,13 @@ mod fio_log;
 mod merge;
 
 use std::io::Read;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::access::Access;
 use crate::error::{Error, Result};
 
+pub use fathom_traces::read_disk_trace;
 pub use file::{FileKind, FileSummary};
 use file::{failed, is_copy, open};
 
@@ -78,6 +80,18 @@ impl Trace {
         (first.unwrap_or(0), last.unwrap_or(0))
     }
 
+    /// Returns the bytes of the device from the first to the last that any I/O covers.
+    pub fn addresses(&self) -> Range<u64> {
+        let low = self.files.iter().map(|file| file.low).min();
+        let end = self.files.iter().map(|file| file.end).max().unwrap_or(0);
+        low.unwrap_or(0).min(end)..end
+    }
+
+    /// Returns how many I/Os all files have.
+    pub fn ios(&self) -> u64 {
+        self.files.iter().map(|file| file.ios).sum()
+    }
+
     /// Passes all I/Os to `take`, ordered by time.
     ///
     /// # Errors
@@ -137,7 +151,10 @@ impl Trace {
 }
 
 /// Returns the kind of a file, by its first bytes.
-fn kind(path: &Path) -> Result<FileKind> {
+///
+/// # Errors
+/// If the file cannot be read, or is none that is known.
+pub fn kind(path: &Path) -> Result<FileKind> {
     let mut start = Vec::new();
     open(path)?.take(256).read_to_end(&mut start).map_err(|source| failed(path, source))?;
     if start.starts_with(&disk::trace::MAGIC[..7]) {

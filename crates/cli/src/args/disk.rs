@@ -122,23 +122,39 @@ pub struct DiskReplayArgs {
 /// `fathom trace ...`
 #[derive(Debug, Subcommand)]
 pub enum TraceCommand {
-    /// Show a trace of a modelled disk: its requests, how long the model took for them, how late replies were.
+    /// Show recorded I/O: where and when, sequential runs, seeks, what is touched and what comes again.
     Show(TraceShowArgs),
 }
 
 /// `fathom trace show`
 #[derive(Debug, Args)]
 #[command(after_help = "\
+Reads recordings of one device and writes nothing but the page. The format is recognised by content: blktrace's files (all of one device, \
+one per processor), logs of fio's write_iolog, or of write_lat_log with offsets (one per job), a log of I/Os of `fathom load`, or the \
+trace of a modelled disk, of which the latencies of the model are shown, too.
+
+A minute of a device is recorded with `blktrace -d /dev/vg/lv -o lv -w 60`.
+
 Examples:
+  fathom load work.img --size 1G --ops randread=70,randwrite=30 --duration 5s --io-log work.log
+  fathom trace show work.log
+  fathom trace show work.log -o trace.html
   fathom trace show writes.trace
-  fathom trace show writes.trace --csv | head")]
+  fathom trace show writes.trace --csv | head
+  fathom trace show /srv/lv.blktrace.* -o lv.html
+
+docs/traces.md defines the figures.")]
 pub struct TraceShowArgs {
-    /// A trace of a modelled disk.
-    pub trace: PathBuf,
-    /// Every request as a line of CSV.
+    /// Files recorded on one device; if there are several, each holds the I/Os of one processor or of one job.
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Write a page with pictures of addresses over time, seeks, runs and touched data.
+    #[arg(short, long, value_name = "FILE.html", value_parser = super::new_path(), conflicts_with = "csv")]
+    pub output: Option<PathBuf>,
+    /// Every I/O as a line of CSV.
     #[arg(long)]
     pub csv: bool,
-    /// The summary as JSON.
+    /// JSON on standard output (docs/json.md).
     #[arg(long, conflicts_with = "csv")]
     pub json: bool,
 }

@@ -42,8 +42,8 @@ pub use lab::{GuestArgs, LabCommand, LabKernelsArgs, LabRunArgs, LabShellArgs};
 pub use load::{LoadArgs, TargetArg};
 pub use load_keys::as_options;
 pub use results::{
-    BetterArg, CompareArgs, DoctorArgs, ExportArgs, ExportFormat, PackArgs, ReportArgs, ShowArgs,
-    TrendArgs, UnpackArgs,
+    BetterArg, CompareArgs, DoctorArgs, ExportArgs, ExportFormat, PackArgs, PushArgs, ReportArgs,
+    ShowArgs, TrendArgs, UnpackArgs,
 };
 pub use run::{Common, HostArgs, RunArgs, setting};
 pub use tree::{OpsArg, mix};
@@ -97,6 +97,8 @@ pub enum Command {
     Pack(PackArgs),
     /// Unpack a packed result into a directory.
     Unpack(UnpackArgs),
+    /// Send results to a directory, an S3 bucket or a web server, each as one file.
+    Push(PushArgs),
     /// Write a result as files that other programs read: CSV, JSON lines, Parquet, HdrHistogram's logs, fio's JSON.
     Export(ExportArgs),
     /// Report what this machine can do, what makes a result unreliable and what limits it, which questions a plan cannot answer, or what is

@@ -1,4 +1,4 @@
-//! The arguments of the commands that read results: show, report, pack, unpack, export, compare, trend and doctor.
+//! The arguments of the commands that read results: show, report, pack, unpack, push, export, compare, trend and doctor.
 
 use std::path::PathBuf;
 
@@ -68,6 +68,38 @@ pub struct UnpackArgs {
     /// The directory to make; it must not exist [default: ./NAME].
     #[arg(long, value_name = "DIR", value_parser = super::new_path())]
     pub out: Option<PathBuf>,
+}
+
+/// `fathom push`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+DEST is a directory (also file:///DIR), s3://BUCKET/PREFIX of S3 or a store that speaks its language, or http(s)://SERVER/PATH/ of a server that takes \
+HTTP PUT. A directory of a result is packed and stored there as NAME.fathom; a packed result is sent as it is. The destination has all of it or \
+nothing. What is there already with the same bytes is not sent again; other bytes stay unless --replace is given. Trouble that may pass is tried \
+five times. Parts of a large result that S3 has from an earlier try are not sent again; HTTP PUT begins anew. Exit code 5 where a result is \
+incomplete or was changed: it is sent as it is.
+
+S3 takes its keys, region and server from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION and AWS_ENDPOINT_URL, or the keys from \
+~/.aws/credentials (AWS_PROFILE). FATHOM_PUSH_AUTHORIZATION is sent to a server of HTTP PUT as the header Authorization. Certificates are the \
+system's, or those in the file SSL_CERT_FILE.
+
+Examples:
+  fathom push my-result /mnt/results
+  fathom push nightly-* s3://lab-results/vdo
+  fathom push my-result.fathom https://results.example/vdo/ --json")]
+pub struct PushArgs {
+    /// Directories of results, or packed results.
+    #[arg(required = true)]
+    pub results: Vec<PathBuf>,
+    /// The destination: a directory, s3://BUCKET/PREFIX, or http(s)://SERVER/PATH/.
+    #[arg(required = true)]
+    pub dest: String,
+    /// Replace what is there under the same name with other bytes.
+    #[arg(long)]
+    pub replace: bool,
+    /// A line of JSON on standard output for each result that was sent (docs/json.md).
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `fathom export`

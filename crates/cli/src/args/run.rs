@@ -42,6 +42,9 @@ pub struct Common {
     /// Events as JSON lines on standard output, text for people on standard error.
     #[arg(long)]
     pub json: bool,
+    /// At the end send the result to this directory, s3://BUCKET/PREFIX or http(s)://SERVER/PATH/, as fathom push does.
+    #[arg(long, value_name = "DEST")]
+    pub push: Option<String>,
     #[command(flatten)]
     pub gates: Gates,
     /// Fail or interrupt a cell at a step on purpose, to test teardown.

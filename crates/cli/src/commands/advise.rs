@@ -9,29 +9,18 @@ use disk::Op;
 use report::html::Page;
 use serde_json::{Value, json as object};
 
+use super::recorded;
 use crate::args::AdviseArgs;
 use crate::failure::Failure;
 use crate::outputs::{self, Input, Output, OutputKind};
 use crate::render::advise::AdviseView;
-use crate::terminal::{Style, answer, json, say_line};
+use crate::terminal::{answer, json};
 
 /// Chunk sizes that are shown besides the one that was asked for: bcache's block, dm-cache's default, and larger ones, bytes.
 const OTHER_CHUNKS: [u64; 4] = [4 << 10, 64 << 10, 256 << 10, 1 << 20];
 
 /// Number of I/Os between two reports of progress.
 const TOLD: u64 = 1 << 16;
-
-impl From<advise::Error> for Failure {
-    fn from(error: advise::Error) -> Self {
-        let help = error.help();
-        let failure = match &error {
-            error if error.is_usage() => Self::usage(error.to_string()),
-            advise::Error::Io { .. } => Self::environment(error),
-            _ => Self::data(error),
-        };
-        failure.with_help(help)
-    }
-}
 
 pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
     let page = args.output.as_ref().map(|path| Output {
@@ -69,7 +58,7 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
         answer(&words::text(args, &trace, &analysis, &advice));
     }
     // The answer comes first: reading took long, and it is not lost with a page.
-    let code = incomplete(&trace);
+    let code = recorded::note_missing(&trace);
     if let Some(page) = page {
         let words = words::page(&trace, &analysis, &advice);
         let title = format!("{} – Fathom advice", words.what);
@@ -77,40 +66,6 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
         page.write(report::html::document(Page::Advice, &title, &body).as_bytes())?;
     }
     Ok(code)
-}
-
-/// Returns exit code 5 where a file lacks something, and prints what it lacks.
-fn incomplete(trace: &Trace) -> ExitCode {
-    let mut code = ExitCode::SUCCESS;
-    let note = |text: String| say_line(Style::of_stderr().note("note:").and(text));
-    for path in trace.unnamed_siblings() {
-        note(format!(
-            "{} belongs to the same recording and was not named: its I/Os are missing",
-            path.display()
-        ));
-    }
-    for file in trace.files() {
-        let name = file.path.display();
-        if file.cut {
-            code = ExitCode::from(5);
-            note(format!("{name} was cut off: how many I/Os are missing is not known"));
-        }
-        if file.damaged > 0 {
-            code = ExitCode::from(5);
-            note(format!(
-                "{name}: {} of its records are left out, which cannot be I/Os",
-                file.damaged
-            ));
-        }
-        if file.dropped > 0 {
-            let what = if file.event.is_some() { "records" } else { "I/Os" };
-            note(format!("{name}: {} {what} were lost when it was recorded", file.dropped));
-        }
-        if file.failed > 0 {
-            note(format!("{name}: {} I/Os failed, and are left out", file.failed));
-        }
-    }
-    code
 }
 
 fn document(args: &AdviseArgs, trace: &Trace, analysis: &Analysis, advice: &Advice) -> Value {

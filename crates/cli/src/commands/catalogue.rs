@@ -148,6 +148,7 @@ fn execute(one: &Planned, args: &CatalogueArgs, dir: &Path) -> ExperimentStatus 
             only: Vec::new(),
             set: Vec::new(),
             json: args.json,
+            push: None,
             gates: Gates::default(),
             inject: Vec::new(),
         },

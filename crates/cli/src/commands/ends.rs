@@ -128,12 +128,16 @@ pub fn conclude(outcome: RunOutcome, out: &Path, args: &Common) -> Result<ExitCo
             "the same command with --resume {dir} instead of --out continues it: runs that ended well are kept"
         ));
     }
-    match outcome {
+    let code = match outcome {
         RunOutcome::Complete => {
             super::report::gated_exit_code(&view, &args.gates, ExitCode::from(code))
         }
         _ => Ok(ExitCode::from(code)),
-    }
+    };
+    let Some(to) = &args.push else { return code };
+    // A gate that had nothing to judge is an error of its own, and no reason to send nothing.
+    let sent = super::push::after_run(outcome, out, to, args.json);
+    code.map(|code| if code == ExitCode::SUCCESS { sent } else { code })
 }
 
 /// Tells whether loads that measured nothing make the whole run fail. A simulated target may be so fast that a load ends within its ramp,

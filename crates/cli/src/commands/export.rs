@@ -51,12 +51,7 @@ pub fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
         let document = json!({ "directory": args.to, "complete": set.complete(), "files": files });
         json(&serde_json::to_string_pretty(&document).map_err(Failure::data)?);
     }
-    if let Some(why) = &set.incomplete {
-        say(&format!("the result is incomplete: {why}"));
-    }
-    if let Some(what) = set.seal.broken() {
-        say(&format!("the result is not as its run left it: {what}"));
-    }
+    super::pack::say_faults(&set);
     Ok(super::report::code_of(&set))
 }
 

@@ -22,6 +22,7 @@ use crate::render::RunView;
 use crate::terminal::{Style, Text, answer, json_line, say};
 
 pub fn run(args: &LabRunArgs) -> Result<ExitCode, Failure> {
+    super::push::check(args.common.push.as_deref())?;
     let (outcome, out) = execute(args)?;
     super::ends::conclude(outcome, &out, &args.common)
 }
@@ -59,6 +60,7 @@ pub fn own_args(experiment: String, out: PathBuf, machine: &GuestArgs) -> LabRun
             only: Vec::new(),
             set: Vec::new(),
             json: false,
+            push: None,
             gates: Gates::default(),
             inject: Vec::new(),
         },

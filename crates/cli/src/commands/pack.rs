@@ -15,7 +15,7 @@ use crate::render::Share;
 use crate::terminal::say;
 
 /// The ending of packed results' names.
-const ENDING: &str = ".fathom";
+pub const ENDING: &str = ".fathom";
 
 pub fn pack(args: &PackArgs) -> Result<ExitCode, Failure> {
     if packed::is_packed(&args.result) {
@@ -55,13 +55,18 @@ pub fn pack(args: &PackArgs) -> Result<ExitCode, Failure> {
         place.display(),
         Bytes(size)
     ));
+    say_faults(&result);
+    Ok(super::report::code_of(&result))
+}
+
+/// Says whether the result is incomplete or was changed.
+pub fn say_faults(result: &results::ResultSet) {
     if let Some(why) = &result.incomplete {
         say(&format!("the result is incomplete: {why}"));
     }
     if let Some(what) = result.seal.broken() {
         say(&format!("the result is not as its run left it: {what}"));
     }
-    Ok(super::report::code_of(&result))
 }
 
 pub fn unpack(args: &UnpackArgs) -> Result<ExitCode, Failure> {
@@ -91,7 +96,7 @@ fn sealed(result: &results::ResultSet) -> &'static str {
 }
 
 /// The real name of a directory, also where the path is a link or ends with `.`.
-fn named(dir: &Path) -> Result<std::ffi::OsString, Failure> {
+pub fn named(dir: &Path) -> Result<std::ffi::OsString, Failure> {
     let whole = dir.canonicalize().map_err(Failure::usage)?;
     let name = whole.file_name().map(OsStr::to_owned);
     name.ok_or_else(|| {

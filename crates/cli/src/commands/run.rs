@@ -20,6 +20,7 @@ use crate::render::RunView;
 use crate::terminal::say;
 
 pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
+    super::push::check(args.common.push.as_deref())?;
     let source = ExperimentSource::find(&args.common.experiment)?.with_values(&args.common.set);
     let earlier = earlier(&args.common)?;
     let request = run_request(&args.common, earlier.as_ref());

@@ -50,7 +50,12 @@ impl Share {
 
     /// Counts bytes as done.
     pub fn add(&mut self, bytes: u64) {
-        self.done += bytes;
+        self.to(self.done + bytes);
+    }
+
+    /// Sets the bytes that are done.
+    pub fn to(&mut self, bytes: u64) {
+        self.done = bytes;
         if let Some(bar) = &self.bar {
             set_fraction(bar, (self.all > 0).then(|| self.done as f64 / self.all as f64));
             bar.set_message(units::Bytes(self.done).to_string());

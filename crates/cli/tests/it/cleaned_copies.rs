@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::cleaned::{SIZE, Scene, killed_while_it_works, tool, until};
-use crate::program::{Answer, text};
+use crate::program::{Answer, command, text};
 
 /// Returns the file below the loop device of a killed run, detached and unmounted.
 fn detached(ground: &Scene, mount: &str) -> PathBuf {
@@ -53,10 +53,37 @@ fn neither_a_copy_with_the_tag_in_its_name_nor_a_device_of_another_size_is_wiped
 }
 
 #[test]
+fn a_device_that_a_load_has_claimed_is_left_to_it() {
+    let Some(ground) = Scene::new("a_device_that_a_load_has_claimed_is_left_to_it") else { return };
+    let (_, mount) = killed_while_it_works(&ground);
+    until("its command dies with it", || tool("umount", &[&mount]));
+    let name = ground.disk.path.trim_start_matches("/dev/");
+    let stat = format!("/sys/block/{name}/stat");
+    let reads = || {
+        let counts = fs::read_to_string(&stat).unwrap_or_default();
+        counts.split_whitespace().next().and_then(|count| count.parse().ok()).unwrap_or(0u64)
+    };
+    let before = reads();
+    let load = ["load", &ground.disk.path, "--destroy-data", "--ops", "randread=100"];
+    let mut load = command(&[&load[..], &["--duration", "60s", "--limit", "50/s"]].concat())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    until("the load never read", || reads() > before + 20);
+    is_refused(&ground, "another run has claimed it");
+    load.kill().unwrap();
+    load.wait().unwrap();
+    let answer = ground.fathom(&["clean", "r", "--yes"]);
+    assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
+    assert!(!is_marked(&ground));
+}
+
+#[test]
 fn what_a_result_no_longer_tells_is_named_and_marks_are_found_without_it() {
     let name = "what_a_result_no_longer_tells_is_named_and_marks_are_found_without_it";
     let Some(ground) = Scene::new(name) else { return };
-    let _ = killed_while_it_works(&ground);
+    let (tag, _) = killed_while_it_works(&ground);
     let change = |file: &str, change: &dyn Fn(&mut serde_json::Value)| {
         let _ = fs::remove_dir_all(ground.at("c"));
         assert!(tool("cp", &["-a", text(&ground.at("r")), text(&ground.at("c"))]));
@@ -83,6 +110,12 @@ fn what_a_result_no_longer_tells_is_named_and_marks_are_found_without_it() {
     fs::write(&path, format!("{line}\n{odd}\n")).unwrap();
     let answer = ground.fathom(&["clean", "c"]);
     assert!(answer.out.contains("signature of the run on"), "{}{}", answer.out, answer.err);
+    // What is taken down is noted first.
+    fs::rename(&path, ground.at("elsewhere")).unwrap();
+    std::os::unix::fs::symlink(ground.at("elsewhere"), &path).unwrap();
+    let answer = ground.fathom(&["clean", "c", "--yes"]);
+    assert!(answer.err.contains("nothing was taken down"), "{}{}", answer.out, answer.err);
+    assert!(!ground.left(&tag).is_empty());
     let answer = ground.fathom(&["clean", "r", "--yes"]);
     assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
 }

@@ -94,9 +94,9 @@ fn loads_that_cannot_be_are_refused() {
 fn what_is_no_trace_is_told_apart_from_what_is_not_there_and_from_one_that_was_cut_off() {
     let dir = tempfile::tempdir().unwrap();
     let trace = dir.path().join("t.trace");
-    refused(3, &["trace", "show", text(&trace)], &["t.trace"]);
+    refused(2, &["trace", "show", text(&trace)], &["cannot read", "t.trace"]);
     fs::write(&trace, "something else, and long enough").unwrap();
-    refused(5, &["trace", "show", text(&trace)], &["not a trace of a disk"]);
+    refused(5, &["trace", "show", text(&trace)], &["no trace that is known"]);
     refused(5, &["disk", "replay", text(&trace), "--like", "hdd"], &["not a trace of a disk"]);
     refused(3, &["trace", "show", text(dir.path())], &["directory"]);
     fs::remove_file(&trace).unwrap();

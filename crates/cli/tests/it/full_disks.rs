@@ -155,3 +155,16 @@ fn a_full_disk_under_a_file_beside_the_answer_costs_the_file_and_not_the_figures
     }
     assert!(dir.path().join("page").exists(), "one file does not cost the other");
 }
+
+#[test]
+fn a_push_to_a_full_disk_leaves_nothing_there_and_says_what_to_do() {
+    let test = "a_push_to_a_full_disk_leaves_nothing_there_and_says_what_to_do";
+    let Some(small) = Small::new(test, 8) else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let run = ["run", "vdo-vs-plain", "--simulate", "--repeat", "2", "--out", "r"];
+    assert_eq!(fathom_in(dir.path(), &run).code, Some(0));
+    let answer = fathom_in(dir.path(), &["push", "r", text(small.0.path())]);
+    assert_eq!(answer.code, Some(3), "{}", answer.err);
+    assert!(answer.err.contains("r.fathom") && answer.err.contains("make room"), "{}", answer.err);
+    assert_eq!(small.names(), Vec::<String>::new());
+}

@@ -89,6 +89,8 @@ mod page;
 #[cfg(test)]
 mod program;
 #[cfg(test)]
+mod pushed;
+#[cfg(test)]
 mod rebooted;
 #[cfg(test)]
 mod refusals;
@@ -111,6 +113,7 @@ mod table;
 #[cfg(test)]
 mod terminal;
 #[cfg(test)]
+mod traces;
 mod trend;
 #[cfg(test)]
 mod unchecked;

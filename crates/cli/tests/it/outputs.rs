@@ -18,8 +18,9 @@ struct Writer {
     streams: bool,
 }
 
-const WRITERS: [Writer; 11] = [
+const WRITERS: [Writer; 12] = [
     Writer { words: &["advise", "trace", "-o"], input: "trace", streams: true },
+    Writer { words: &["trace", "show", "trace", "-o"], input: "trace", streams: true },
     Writer { words: &["estimate", "input", "--log"], input: "input", streams: true },
     Writer { words: &["estimate", "input", "-o"], input: "input", streams: true },
     Writer { words: &["estimate", "input", "--profile"], input: "input", streams: true },

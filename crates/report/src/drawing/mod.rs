@@ -1,14 +1,16 @@
 //! The geometry of a chart: ticks, lines, areas, bars and marks, each with its place in the area between the axes. Colours, fonts and sizes are not
 //! known here, so that one drawing fits a screen, a telephone and paper.
 
+mod cells;
 mod path;
 mod range;
 mod ticks;
 
+pub use cells::CellMap;
 use range::Range;
 pub use ticks::Tick;
 
-use crate::view::{CELL, Chart, Mark, Scale, Series, Shape};
+use crate::view::{CELL, Chart, Mark, Raster, Scale, Series, Shape};
 
 /// Width of the area between the axes, in the units of a [`Drawing`].
 pub const WIDTH: f64 = 2000.0;
@@ -62,6 +64,13 @@ pub enum Ink {
     },
     /// Cells of a grid.
     Cells(String),
+    /// Cells of an even grid: a line along the middle of each row, as thick as the row is high.
+    Rows {
+        /// The lines.
+        path: String,
+        /// Height of a row.
+        thick: f64,
+    },
 }
 
 /// A moment that is marked.
@@ -86,6 +95,7 @@ impl<'a> Drawing<'a> {
             Shape::Bars => bars(chart, &y),
             Shape::Boxes => boxes(chart, &y),
             Shape::Cells => cells(chart, &x, &y),
+            Shape::Density(raster) => rows(chart, raster, &x),
             Shape::Stacked => areas(chart, &x, &y),
             Shape::Lines | Shape::Marked => lines(chart, &x, &y),
         };
@@ -184,6 +194,28 @@ fn cells<'a>(chart: &'a Chart, x: &Range, y: &Range) -> Vec<Line<'a>> {
     let ink = |series: &'a Series| {
         let all = series.x.iter().zip(&series.y).filter_map(cell).collect();
         Line { series, ink: Ink::Cells(all) }
+    };
+    chart.series.iter().map(ink).collect()
+}
+
+/// Draws neighbours of a row as one line, which is much shorter than a bar for each cell.
+fn rows<'a>(chart: &'a Chart, raster: Raster, x: &Range) -> Vec<Line<'a>> {
+    let thick = raster.height / (raster.top - raster.low) * HEIGHT;
+    let width = x.place(raster.width).unwrap_or(0.0) * WIDTH;
+    let number = |distance: f64, length: f64| (distance / length).round() as i64;
+    let ink = |series: &'a Series| {
+        let cell = |(left, low): (&f64, &Option<f64>)| {
+            Some((number((*low)? - raster.low, raster.height), number(*left, raster.width)))
+        };
+        let mut all: Vec<_> = series.x.iter().zip(&series.y).filter_map(cell).collect();
+        all.sort_unstable();
+        let neighbours = all.chunk_by(|a, b| a.0 == b.0 && a.1 + 1 == b.1);
+        let line = |cells: &[(i64, i64)]| {
+            let (row, column) = *cells.first()?;
+            let middle = HEIGHT - (row as f64 + 0.5) * thick;
+            Some(path::row(column as f64 * width, cells.len() as f64 * width, middle))
+        };
+        Line { series, ink: Ink::Rows { path: neighbours.filter_map(line).collect(), thick } }
     };
     chart.series.iter().map(ink).collect()
 }

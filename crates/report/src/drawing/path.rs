@@ -56,6 +56,12 @@ pub fn bar(left: f64, width: f64, top: f64, ground: f64) -> String {
     format!("M{left:.0} {ground:.0}V{top:.0}h{width:.0}V{ground:.0}Z")
 }
 
+/// Returns a line to the right. Halves are kept: rows need not be a whole number of units high.
+pub fn row(left: f64, length: f64, height: f64) -> String {
+    let round = |number: f64| (number * 10.0).round() / 10.0;
+    format!("M{} {}h{}", round(left), round(height), round(length))
+}
+
 /// Returns a box with a notch about its median, and the lines of the median and of the ends. `across` is its centre, half its width, and the depth
 /// of the notch; `heights` are those of the least value, the first quartile, the notch's lower end, the median, the notch's upper end, the third
 /// quartile, and the greatest value.

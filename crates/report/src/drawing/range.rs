@@ -36,7 +36,11 @@ impl Range {
 
     /// Returns the horizontal axis of a chart: it covers all points and marks, and usually zero where it is proportional.
     pub fn horizontal(chart: &Chart, marks: &[Mark]) -> Option<Self> {
-        let (low, high) = chart.x_range(marks)?;
+        let (low, high) = match chart.shape {
+            // The whole grid, not its cells, so that all pictures and lines over the same time have one axis.
+            Shape::Density(raster) => (0.0, raster.right),
+            _ => chart.x_range(marks)?,
+        };
         let room = (high - low) * EDGE;
         Some(match (chart.shape, chart.x.scale) {
             (Shape::Bars | Shape::Boxes, _) => {
@@ -57,6 +61,9 @@ impl Range {
 
     /// Returns the vertical axis of a chart.
     pub fn upwards(chart: &Chart) -> Option<Self> {
+        if let Shape::Density(raster) = chart.shape {
+            return Some(Self::linear(raster.low, raster.top));
+        }
         let (low, high) = chart.y_range()?;
         let high = match chart.shape {
             Shape::Stacked => piled(chart),

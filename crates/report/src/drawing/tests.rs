@@ -151,3 +151,19 @@ fn an_axis_of_time_leaves_a_long_begin_without_points_out_and_a_short_one_stands
     assert!(of(118.0) < 100.0, "{}", of(118.0));
     assert!(of(1.0) > 600.0, "{}: zero is on it", of(1.0));
 }
+
+#[test]
+fn neighbours_of_an_even_grid_are_one_line_as_thick_as_their_row() {
+    let raster = Raster { width: 1.0, height: 10.0, right: 10.0, low: 100.0, top: 200.0 };
+    let low = [100.0, 100.0, 100.0, 190.0].map(Some);
+    let cells = series(&[2.0, 3.0, 5.0, 3.0], &low);
+    let chart = chart(Shape::Density(raster), Scale::Linear, vec![cells]);
+    let drawing = Drawing::of(&chart, &[]).unwrap();
+    let Ink::Rows { path, thick } = &drawing.lines[0].ink else { panic!("{drawing:?}") };
+    let (lines, cell) = (path.matches('M').count(), WIDTH / 10.1);
+    assert_eq!((lines, *thick), (3, 100.0));
+    assert!(path.starts_with(&format!("M{:.0} 950h{:.0}", cell * 2.0, cell * 2.0)), "{path}");
+    assert!(path.ends_with(&format!(" 50h{cell:.0}")), "{path}");
+    // The axis is that of the grid, also where its cells are empty.
+    assert!(drawing.ends.1 > 10.0 && drawing.y.iter().all(|tick| (0.0..=1.0).contains(&tick.at)));
+}

@@ -15,17 +15,21 @@ mod grids;
 mod hero;
 mod inline;
 mod ladders;
+mod maps;
 mod overview;
 mod parts;
 mod plot;
+mod sheet;
 mod splits;
 mod stack;
 mod states;
+mod tables;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::bisected::Bisected;
 use crate::view::View;
+pub use sheet::{Block, Sheet};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
@@ -42,6 +46,8 @@ pub enum Page {
     Estimate,
     /// Advice from a trace.
     Advice,
+    /// A trace.
+    Trace,
 }
 
 impl Page {
@@ -56,6 +62,9 @@ impl Page {
             }
             Self::Advice => {
                 "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"generator\" content=\"Fathom advice\">"
+            }
+            Self::Trace => {
+                "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"generator\" content=\"Fathom trace\">"
             }
         }
     }
@@ -103,9 +112,14 @@ pub fn with_bisections(bisections: &[Bisected], views: &[View]) -> String {
     markup.into_string()
 }
 
-/// Returns a page of an estimate or of advice in the same style: no script, nothing loaded. `body` is HTML that is inserted unchanged.
+/// Returns a page of an estimate, of advice or of a trace in the same style: no script, nothing loaded. `body` is HTML that is inserted unchanged.
 pub fn document(kind: Page, title: &str, body: &str) -> String {
-    let generator = if kind == Page::Advice { "Fathom advice" } else { "Fathom estimate" };
+    let generator = match kind {
+        Page::Results => "Fathom report",
+        Page::Estimate => "Fathom estimate",
+        Page::Advice => "Fathom advice",
+        Page::Trace => "Fathom trace",
+    };
     let markup = html! {
         (DOCTYPE)
         html lang="en" {
@@ -136,6 +150,7 @@ fn result(index: usize, view: &View) -> Markup {
             (hero::hero(&id, view))
             (parts::navigation(&id, view))
             (charts::answer(&id, index, view))
+            (maps::maps(&id, view))
             (parts::findings(&id, view))
             (expected::expected(&id, view))
             (expected::reported(&id, view))

@@ -12,19 +12,20 @@ const NARROW: usize = 5;
 /// Marks beyond this share of the width have their label on the left, so that it is not cut off.
 const RIGHT: f64 = 0.75;
 
-/// Returns the box of a chart, which fills the available width.
-pub fn plot(id: &str, chart: &Chart, marks: &[Mark]) -> Markup {
+/// Returns the box of a chart, which fills the available width. A chart with an id has a cursor, which the page's script moves.
+pub fn plot(id: Option<&str>, chart: &Chart, marks: &[Mark]) -> Markup {
     let Some(drawing) = Drawing::of(chart, marks) else {
         return html! { div.plot.empty { p.soft { "No samples of this kind were taken." } } };
     };
     let widest = drawing.y.iter().map(|tick| tick.text.chars().count()).max().unwrap_or(1);
     let (from, to) = drawing.ends;
     let numbered = numbered(chart);
+    let id = id.filter(|_| chart.has_cursor());
     html! {
-        div.plot data-chart=[chart.has_cursor().then_some(id)] data-from=(from) data-to=(to) data-cut[in_proportion(chart)] role="group" aria-label=(chart.title) {
+        div.plot data-chart=[id] data-from=(from) data-to=(to) data-cut[in_proportion(chart)] role="group" aria-label=(chart.title) {
             p.yl { (chart.y.label) }
             div.ys style={ "width:" (widest) "ch" } { @for tick in &drawing.y { span style={ "bottom:" (percent(tick.at)) } { (tick.text) } } }
-            div.room tabindex=[chart.has_cursor().then_some("0")] role=(if chart.has_cursor() { "application" } else { "img" }) aria-label=(label_of(chart)) {
+            div.room tabindex=[id.map(|_| "0")] role=(if id.is_some() { "application" } else { "img" }) aria-label=(label_of(chart, id.is_some())) {
                 svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } preserveAspectRatio="none" aria-hidden="true" {
                     path.across d=(drawing.y.iter().map(tick_line).collect::<String>()) {}
                     @for mark in &drawing.marks { (marked(mark)) }
@@ -50,8 +51,8 @@ pub fn numbered(chart: &Chart) -> bool {
     chart.shape == Shape::Boxes && longest * chart.names.len() > LETTERS
 }
 
-fn label_of(chart: &Chart) -> String {
-    let hint = if chart.has_cursor() { ": arrow keys read it off" } else { "" };
+fn label_of(chart: &Chart, cursor: bool) -> String {
+    let hint = if cursor { ": arrow keys read it off" } else { "" };
     format!("{}{hint}", chart.title)
 }
 
@@ -73,9 +74,13 @@ pub fn colour(series: &Series) -> String {
     series.variant.map_or_else(|| format!("var(--h{})", series.hue % 10), inline::colour)
 }
 
-/// Returns the opacity of a series of cells: the first is the weakest.
-pub fn shade(series: &Series) -> &'static str {
-    ["0.15", "0.35", "0.65", "1"].get(series.hue).copied().unwrap_or("1")
+/// Returns the opacity of a class of cells: the first is the weakest. A single cell of an even grid is small and has to be seen, too.
+pub fn shade(chart: &Chart, series: &Series) -> &'static str {
+    let shades = match chart.shape {
+        Shape::Density(_) => ["0.3", "0.5", "0.75", "1"],
+        _ => ["0.15", "0.35", "0.65", "1"],
+    };
+    shades.get(series.hue).copied().unwrap_or("1")
 }
 
 /// Returns the style of a series apart from its colour: whether it stands for all repeats or one, and the dash that separates series of one colour.
@@ -104,7 +109,8 @@ fn series(chart: &Chart, line: &Line) -> Markup {
             path.box d=(body) {}
             path.line d=(lines) {}
         },
-        Ink::Cells(cells) => path.bar data-group=(group) style={ (paint) ";fill-opacity:" (shade(series)) } d=(cells) {},
+        Ink::Cells(cells) => path.bar data-group=(group) style={ (paint) ";fill-opacity:" (shade(chart, series)) } d=(cells) {},
+        Ink::Rows { path, thick } => path.rows data-group=(group) style={ (paint) ";stroke-opacity:" (shade(chart, series)) ";stroke-width:" (thick) } d=(path) {},
     } }
 }
 

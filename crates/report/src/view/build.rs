@@ -12,8 +12,8 @@ use super::sentence::Detail;
 use super::{
     Cell, Chart, Content, FigureRow, Of, Part, Scale, Shape, ThreadRow, Variant, View, caches,
     clock, commands, courses, curves, driven, effects, facts, figures, glossary, grids, headline,
-    heat, jobs, ladders, latency, layers, machine, pictures, sentence, splits, states, strips,
-    throughput, trees, trust, unmeasured, why,
+    heat, jobs, ladders, latency, layers, machine, maps, pictures, sentence, splits, states,
+    strips, throughput, trees, trust, unmeasured, why,
 };
 use crate::wording;
 use stats::Verdict;
@@ -32,7 +32,9 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
     }
     let idle = with_fitting_axes(set, &mut charts);
     answers.retain(|id| charts.iter().any(|chart| chart.id == *id && shows(chart)));
-    if answers.is_empty() {
+    let maps = maps::maps(set, analysis, &rows, &findings);
+    // A map of the bytes in flight is the answer itself.
+    if answers.is_empty() && !maps.iter().any(|map| map.in_flight) {
         answers.extend(answer(&rows, &charts, &each));
     }
     let effects = effects::effects(analysis, &rows);
@@ -65,6 +67,7 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
         grids: grids::grids(plan, &rows),
         effects,
         splits,
+        maps,
         courses: courses::courses(analysis),
         caches: caches::caches(&set.manifest.plan, analysis),
         ladders: ladders::ladders(analysis),

@@ -43,7 +43,7 @@ pub enum Part {
 }
 
 /// The way in which the points of a chart are joined.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
     /// Straight lines; a missing value is a gap.
@@ -60,6 +60,23 @@ pub enum Shape {
     /// Cells of a grid: each point is the lower left corner of one; all are as wide as columns are apart, and their upper end is [`CELL`] times
     /// their lower end.
     Cells,
+    /// Cells of an even grid on proportional axes, one series for each class; the values are their lower left corners.
+    Density(Raster),
+}
+
+/// An even grid: its cells and the numbers that it spans, in the units of its axes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Raster {
+    /// Width of a cell.
+    pub width: f64,
+    /// Height of a cell.
+    pub height: f64,
+    /// The end of the horizontal axis, which begins at 0.
+    pub right: f64,
+    /// The lower end of the vertical axis.
+    pub low: f64,
+    /// Its upper end.
+    pub top: f64,
 }
 
 /// The upper end of a cell over its lower end.
@@ -133,7 +150,20 @@ impl Chart {
 
     /// Tells whether it can be read with a cursor: boxes and cells have no value at a moment.
     pub fn has_cursor(&self) -> bool {
-        !matches!(self.shape, Shape::Boxes | Shape::Cells)
+        !matches!(self.shape, Shape::Boxes | Shape::Cells | Shape::Density(_))
+    }
+
+    /// Tells whether its series are classes of cells, the weakest first.
+    pub fn has_classes(&self) -> bool {
+        matches!(self.shape, Shape::Cells | Shape::Density(_))
+    }
+
+    /// Returns the upper end of a cell.
+    pub fn cell_top(&self, low: f64) -> f64 {
+        match self.shape {
+            Shape::Density(raster) => low + raster.height,
+            _ => low * CELL,
+        }
     }
 
     /// Tells whether there is anything to draw.

@@ -1,7 +1,6 @@
 //! Figures over the levels of a factor of the experiment, or of a key that a load swept. There is one curve for each combination of
 //! everything else that was varied.
 
-use std::cmp::Ordering::Equal;
 use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::{level_number as number, own_name};
@@ -16,12 +15,10 @@ use crate::wording;
 /// Fewest points of a curve: two are just a comparison.
 const POINTS: usize = 3;
 
-/// Most lines that can be told apart in one chart.
-const LINES: usize = 8;
 /// Most lines in one chart of a sweep of several keys; more are distributed over several charts.
 const PANEL: usize = 4;
 /// The keys of a sweep by bytes in flight: the number of bytes, and the number of I/Os into which they are split.
-const SPLIT: (&str, &str) = ("outstanding", "depth");
+const SPLIT: [&str; 2] = ["outstanding", "depth"];
 
 /// The name of a curve, and the variant whose colour it has, if it belongs to one.
 type Named = (String, Option<usize>);
@@ -137,16 +134,12 @@ fn over_sweep(
     wanted: &Wanted,
 ) -> Vec<Chart> {
     let levels = levels_of(points);
-    let split =
-        wanted.axis.is_none() && levels.contains_key(SPLIT.0) && levels.contains_key(SPLIT.1);
-    // With many amounts in flight and many variants, only the largest amount is drawn, so that the chart stays readable.
-    let amounts =
-        levels.get(SPLIT.0).filter(|amounts| split && amounts.len() * plan.variants.len() > LINES);
-    let by_size = |a: &&String, b: &&String| number(a).partial_cmp(&number(b)).unwrap_or(Equal);
-    let only = amounts.and_then(|amounts| amounts.iter().max_by(by_size));
+    // A sweep by bytes in flight has a map, which says more.
+    if wanted.axis.is_none() && SPLIT.iter().all(|key| levels.contains_key(key)) {
+        return Vec::new();
+    }
     let numeric = levels.iter().filter(|(_, l)| l.iter().all(|level| number(level).is_some()));
-    let numeric =
-        numeric.filter(|(key, _)| wanted.is_drawn_over(key) && (!split || **key == SPLIT.1));
+    let numeric = numeric.filter(|(key, _)| wanted.is_drawn_over(key));
     let Some((key, levels)) = numeric.max_by_key(|(_, levels)| levels.len()) else {
         return Vec::new();
     };
@@ -154,22 +147,17 @@ fn over_sweep(
         return Vec::new();
     }
     let rest = |sweep: &SweepFacts| {
-        let rest = sweep.point.iter().filter(|(other, value)| other != key && Some(*value) != only);
+        let rest = sweep.point.iter().filter(|(other, _)| other != key);
         rest.map(|other| format!(", {}", wording::at_level(other))).collect::<String>()
     };
     let others: BTreeSet<String> = points.values().map(|sweep| rest(sweep)).collect();
-    let panels = !split
-        && others.len() > 1
-        && plan.variants.len() > 1
-        && others.len() * plan.variants.len() > PANEL;
+    let panels =
+        others.len() > 1 && plan.variants.len() > 1 && others.len() * plan.variants.len() > PANEL;
     let mut figures: Vec<(&FigureRow, String, Vec<Point>)> = Vec::new();
     for row in rows.iter().filter(|row| (wanted.rows)(row)) {
         let Some(sweep) = row.scope.stage.as_deref().and_then(|stage| points.get(stage)) else {
             continue;
         };
-        if only.is_some() && sweep.point.get(SPLIT.0) != only {
-            continue;
-        }
         let Some(level) = sweep.point.get(*key).and_then(|level| number(level)) else { continue };
         let rest = rest(sweep);
         let (panel, rest) = if panels { (rest, String::new()) } else { (String::new(), rest) };
@@ -193,8 +181,6 @@ fn over_sweep(
         };
         let mut chart = chart(row, &of, &axis, points);
         chart.id.push_str(&panel.replace(", ", "-"));
-        let amount = only.map(|amount| wording::at_level((&SPLIT.0.to_owned(), amount)));
-        chart.title.extend(amount.map(|amount| format!(", {amount}")));
         chart.title.push_str(&panel);
         chart
     };

@@ -24,6 +24,7 @@ mod ladders;
 mod latency;
 mod layers;
 mod machine;
+mod maps;
 mod marks;
 mod pictures;
 mod repeats;
@@ -42,7 +43,7 @@ mod why;
 pub use alike::{Alike, alike};
 pub use build::view;
 pub use caches::CacheRow;
-pub use chart::{Axis, CELL, Chart, Part, Scale, Series, Shape};
+pub use chart::{Axis, CELL, Chart, Part, Raster, Scale, Series, Shape};
 pub use clock::{StageStart, of_several};
 pub use courses::{CourseRow, Mark};
 pub use effects::{EffectRow, effect_name};
@@ -52,6 +53,7 @@ pub use headline::WORDS as HEADLINE_WORDS;
 pub(crate) use headline::words::place;
 pub use jobs::JobFigures;
 pub use ladders::LadderRow;
+pub use maps::{CLASSES, Diagonal, MapCell, MapGroup, MapLevel, Panel, SweepMap};
 pub use marks::marks;
 pub use splits::SplitRow;
 pub use states::StateRow;
@@ -125,6 +127,8 @@ pub struct View {
     pub effects: Vec<EffectRow>,
     /// Answers to the question of few large or many small I/Os, for each sweep of `outstanding`.
     pub splits: Vec<SplitRow>,
+    /// Maps of sweeps over two numbers, those by bytes in flight first.
+    pub maps: Vec<SweepMap>,
     /// The course of throughput within the runs.
     pub courses: Vec<CourseRow>,
     /// The course of caches: cold, warm, full of junk, stalled.

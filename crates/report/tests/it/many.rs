@@ -90,21 +90,25 @@ fn amounts(variants: usize) -> ResultSet {
 }
 
 #[test]
-fn a_sweep_by_bytes_in_flight_is_drawn_over_the_depth_and_of_many_variants_with_the_most_alone() {
-    let curves = |variants: usize| {
-        let view = given::view(&amounts(variants));
-        let curve = view.charts.iter().find(|chart| chart.id.starts_with("curve-")).unwrap();
-        (curve.title.clone(), curve.x.label.clone(), curve.series.len())
-    };
-    let (title, over, lines) = curves(2);
-    assert_eq!(
-        (title.ends_with(" of randwrite in read by depth"), &*over, lines),
-        (true, "depth", 6),
-        "{title}"
-    );
-    let (title, over, lines) = curves(4);
-    assert!(title.ends_with(" by depth, bytes in flight 512 KiB"), "{title}");
-    assert_eq!((&*over, lines), ("depth", 4));
+fn a_sweep_by_bytes_in_flight_is_a_map_of_each_variant_with_what_was_not_measured_left_empty() {
+    let mut set = amounts(2);
+    // No run did anything at this point.
+    let gone = "read depth=64 outstanding=512k";
+    for record in set.cells.iter_mut().filter_map(|cell| cell.record.as_mut()) {
+        record.stages.retain(|stage| stage.name != gone);
+    }
+    let view = given::view(&set);
+    assert!(view.charts.iter().all(|chart| !chart.id.starts_with("curve-")), "the map says more");
+    let [map] = &view.maps[..] else { panic!("{:?}", view.maps) };
+    assert!(map.in_flight && map.title.ends_with(" of randwrite in read"), "{}", map.title);
+    let (_, page) = texts(&view);
+    let part = page.split_once("id=\"r0-map-0\"").unwrap().1;
+    let part = part.split_once("id=\"r0-findings\"").unwrap().0;
+    assert_eq!(part.matches("class=\"map\"").count(), 2, "a map for each variant");
+    assert_eq!(part.matches("class=\"cell").count(), 2 * 8, "no cell for what was not measured");
+    assert_eq!(part.matches("class=\"flight\"").count(), 2);
+    assert!(part.contains("in flight") && part.contains(">512k<"), "{part}");
+    assert!(part.contains("<summary>Table</summary>") && !part.contains("NaN"), "{part}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use units::show::{bytes, grouped, nanos, significant};
 
 use crate::args::AdviseArgs;
 use crate::commands::disk::table;
+use crate::commands::recorded::what;
 use crate::terminal::{Style, Text};
 
 /// Columns of a bar of 100 %.
@@ -117,19 +118,6 @@ pub(super) fn page(trace: &Trace, analysis: &Analysis, advice: &Advice) -> advis
     let vdo = vdo.map(|(at, line)| if at == 0 { format!("It needs {line}") } else { line });
     let not_known = not_known(trace, analysis, advice);
     advise::PageTexts { what: what(trace), headline, vdo: vdo.collect(), not_known }
-}
-
-/// Tells the operations that were recorded, the device, and for how long.
-fn what(trace: &Trace) -> String {
-    let (first, last) = trace.times_ns();
-    let files = trace.files();
-    let of = files.iter().find_map(|file| file.of.as_deref()).unwrap_or("one device");
-    let event = files.iter().find_map(|file| file.event);
-    let event = event.map_or_else(String::new, |event| format!(", each when it was {event}"));
-    let taken = files.iter().map(|file| file.ios).sum::<u64>();
-    let span = nanos(last.saturating_sub(first) as f64);
-    let span = if first < last { format!(" in {span}") } else { String::new() };
-    format!("{} I/Os to {of}{span}{event}", grouped(taken))
 }
 
 fn curve(args: &AdviseArgs, cache: &CacheAdvice) -> Text {

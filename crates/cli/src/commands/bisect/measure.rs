@@ -203,6 +203,7 @@ impl Bench {
             set: Vec::new(),
             seed: None,
             json: false,
+            push: None,
             gates: Gates::default(),
             inject: Vec::new(),
         };

@@ -5,14 +5,13 @@ mod replay;
 mod serve;
 mod show;
 pub mod table;
-mod trace;
+pub mod trace;
 mod trace_text;
 
 pub use bench::run as bench;
 pub use replay::run as replay;
 pub use serve::run as serve;
 pub use show::{list, show};
-pub use trace::run as trace;
 
 use crate::failure::Failure;
 
