@@ -59,18 +59,20 @@ fn a_device_that_a_load_has_claimed_is_left_to_it() {
     until("its command dies with it", || tool("umount", &[&mount]));
     let name = ground.disk.path.trim_start_matches("/dev/");
     let stat = format!("/sys/block/{name}/stat");
-    let reads = || {
+    let writes = || {
         let counts = fs::read_to_string(&stat).unwrap_or_default();
-        counts.split_whitespace().next().and_then(|count| count.parse().ok()).unwrap_or(0u64)
+        counts.split_whitespace().nth(4).and_then(|count| count.parse().ok()).unwrap_or(0u64)
     };
-    let before = reads();
-    let load = ["load", &ground.disk.path, "--destroy-data", "--ops", "randread=100"];
-    let mut load = command(&[&load[..], &["--duration", "60s", "--limit", "50/s"]].concat())
-        .stdout(std::process::Stdio::null())
-        .stderr(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
-    until("the load never read", || reads() > before + 20);
+    let before = writes();
+    let load = ["load", &ground.disk.path, "--destroy-data", "--ops", "randwrite=100"];
+    let mut load = command(
+        &[&load[..], &["--offset", "64M", "--duration", "60s", "--limit", "50/s"]].concat(),
+    )
+    .stdout(std::process::Stdio::null())
+    .stderr(std::process::Stdio::null())
+    .spawn()
+    .unwrap();
+    until("the load never wrote", || writes() > before + 20);
     is_refused(&ground, "another run has claimed it");
     load.kill().unwrap();
     load.wait().unwrap();
