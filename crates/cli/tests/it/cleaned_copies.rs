@@ -121,3 +121,44 @@ fn what_a_result_no_longer_tells_is_named_and_marks_are_found_without_it() {
     let answer = ground.fathom(&["clean", "r", "--yes"]);
     assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
 }
+
+#[test]
+fn settings_of_a_killed_run_are_never_taken_for_those_of_before() {
+    let name = "settings_of_a_killed_run_are_never_taken_for_those_of_before";
+    let Some(ground) = Scene::new(name) else { return };
+    let queue = format!("/sys/block/{}/queue", ground.disk.path.trim_start_matches("/dev/"));
+    let read_ahead = || fs::read_to_string(format!("{queue}/read_ahead_kb")).unwrap();
+    let before = read_ahead();
+    let experiment = "name = \"set\"\nabout = \"\"\n\
+         [devices.data]\nsize = \"320M\"\nread_ahead_kb = 68\n\
+         [[stack]]\nlayer = \"xfs\"\non = \"data\"\n\
+         [[stage]]\ndo = \"command\"\nname = \"work\"\nmeasure = true\n\
+         shell = \"touch {mount}/begun; sleep 600\"\n";
+    fs::write(ground.at("set.toml"), experiment).unwrap();
+    let device = format!("data={}", ground.disk.path);
+    let run = ["run", "set.toml", "--destroy-data", &device, "--allow-commands"];
+    let mut first = command(&[&run[..], &["--out", "r"]].concat())
+        .current_dir(ground.dir.path())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let mount = || ground.tag("r").map(|tag| format!("/run/fathom_{tag}_xfs"));
+    until("it never began", || mount().is_some_and(|at| ground.at(&at).join("begun").exists()));
+    first.kill().unwrap();
+    first.wait().unwrap();
+    assert_eq!(read_ahead(), "68\n");
+    // Without its lines nothing says what to put back.
+    assert!(tool("cp", &["-a", text(&ground.at("r")), text(&ground.at("cut"))]));
+    fs::write(ground.at("cut/transcript.jsonl"), "").unwrap();
+    let answer = ground.fathom(&["clean", "cut"]);
+    assert_eq!(answer.code, Some(6), "{}{}", answer.out, answer.err);
+    assert!(answer.out.contains("no line of the transcript tells"), "{}", answer.out);
+    // Going on would note 68 as the value of before.
+    until("its command dies with it", || tool("umount", &[&mount().unwrap()]));
+    let answer = ground.fathom(&[&run[..], &["--resume", "r"]].concat());
+    assert_eq!(answer.code, Some(4), "{}{}", answer.out, answer.err);
+    assert!(answer.err.contains("value of the run in"), "{}", answer.err);
+    let answer = ground.fathom(&["clean", "r", "--yes"]);
+    assert_eq!((answer.code, read_ahead()), (Some(0), before), "{}{}", answer.out, answer.err);
+}
